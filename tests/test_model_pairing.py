@@ -25,10 +25,9 @@ def paired(records: Records) -> list[tuple[int, int]]:
     """Positions of starts and of the ends that `pair_in_order` gives them."""
     starts = [at for at, (_, is_end) in enumerate(records) if not is_end]
     ends = [at for at, (_, is_end) in enumerate(records) if is_end]
-    one, two = (np.array([records[at][0] for at in where], np.uint64) for where in (starts, ends))
-    found = pair_in_order(one, two, np.array(starts, np.int64), np.array(ends, np.int64))
-    assert len(found) == len(starts)
-    return [(starts[row], ends[end]) for row, end in enumerate(found.tolist()) if end >= 0]
+    keys = np.array([key for key, _ in records], np.uint64)
+    found = pair_in_order(keys, np.array([not is_end for _, is_end in records], bool))
+    return [(starts[row], ends[end]) for row, end in zip(*found, strict=True)]
 
 
 def queued(records: Records) -> list[tuple[int, int]]:
@@ -79,11 +78,13 @@ def test_nothing_lost_means_nothing_open(keys: list[int], random: object) -> Non
 @pytest.mark.parametrize("starts", [0, 3])
 @pytest.mark.parametrize("ends", [0, 3])
 def test_pairing_of_nothing(starts: int, ends: int) -> None:
-    ones, twos = np.ones(starts, np.uint64), np.ones(ends, np.uint64)
-    at = np.arange(max(starts, ends))
-    found = pair_in_order(ones, twos, at[:starts] * 2, at[:ends] * 2 + 1)
-    assert len(found) == starts
-    assert (found >= 0).sum() == min(starts, ends)
+    records = [
+        (1, is_end)
+        for pair in range(3)
+        for is_end in (False, True)
+        if pair < (starts, ends)[is_end]
+    ]
+    assert len(paired(records)) == min(starts, ends)
 
 
 # ---- spans that nest ----------------------------------------------------------------------------

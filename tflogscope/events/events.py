@@ -75,11 +75,10 @@ class Events:
     def _pair_odds(self) -> None:
         """Pair starts and ends of keys that are not simply a start and then its end."""
         odds = np.sort(self._store.odds(), order="at")
-        keys, is_start = numbered(odds["key"]), odds["run"] >= 0
-        starts, ends = odds[is_start], odds[~is_start]
-        end = pair_in_order(keys[is_start], keys[~is_start], starts["at"], ends["at"])
-        runs, found = starts["run"][end >= 0], end[end >= 0]
-        self._lone, ends = np.delete(ends, found), ends[found]
+        is_start = odds["run"] >= 0
+        start, end = pair_in_order(numbered(odds["key"]), is_start)
+        runs, ends = odds["run"][is_start][start], odds[~is_start]
+        self._lone, ends = np.delete(ends, end), ends[end]
         for name in ("at", "clock", "micros", "site"):
             self._store.column("nodes", f"end_{name}")[runs] = ends[name]
 

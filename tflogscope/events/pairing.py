@@ -25,66 +25,38 @@ def numbered(keys: NDArray[np.void]) -> Keys:
     return numbers
 
 
-def pair_in_order(starts: Keys, ends: Keys, start_at: Positions, end_at: Positions) -> Positions:
-    """Return for each start the index of its end, -1: none. Rows must be in the order of the log.
+def pair_in_order(keys: Keys, is_start: NDArray[np.bool_]) -> tuple[Positions, Positions]:
+    """The starts that have an end, and their ends: numbers of both. Records are in order.
 
-    Start and end have equal keys. A node of a loop runs many times in one step, so the first
-    start of a key belongs to its first end, the second to its second. Where the numbers differ a
-    record is lost: then an end belongs to the record of its key just before it.
+    Of several ends that `matched` gives to a start the first one counts.
     """
-    result = np.full(len(starts), -1, np.int64)
-    start_order = np.argsort(starts, kind="stable")
-    end_order = np.argsort(ends, kind="stable")
-    start_keys, start_counts = _runs(starts[start_order])
-    end_keys, end_counts = _runs(ends[end_order])
-    place = np.searchsorted(end_keys, start_keys)
-    place = np.minimum(place, max(len(end_keys) - 1, 0))
-    if len(end_keys):
-        same = (end_keys[place] == start_keys) & (end_counts[place] == start_counts)
-        even_starts = start_order[np.repeat(same, start_counts)]
-        end_same = np.zeros(len(end_keys), bool)
-        end_same[place[same]] = True
-        even_ends = end_order[np.repeat(end_same, end_counts)]
-        forward = end_at[even_ends] > start_at[even_starts]
-        # One pair the wrong way round says that a start and an end are lost.
-        broken = np.isin(starts[even_starts], starts[even_starts[~forward]])
-        result[even_starts[~broken]] = even_ends[~broken]
-        odd_starts = start_order[np.repeat(~same, start_counts)]
-        odd_ends = end_order[np.repeat(~end_same, end_counts)]
-        odd_starts = np.concatenate([odd_starts, even_starts[broken]])
-        odd_ends = np.concatenate([odd_ends, even_ends[broken]])
-        odd = _neighbours(starts, ends, start_at, end_at, odd_starts, odd_ends)
-        result[odd[:, 0]] = odd[:, 1]
-    return result
+    start, end = np.unique(matched(keys, is_start), return_index=True)
+    return start[start >= 0], end[start >= 0]
 
 
-def _runs(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
-    """Return the distinct keys of a sorted column and how often each is in it."""
-    if not len(keys):
-        return keys, np.zeros(0, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[first], np.diff(np.append(first, len(keys)))
+def matched(keys: NDArray[np.integer], is_first: NDArray[np.bool_]) -> Positions:
+    """Return for each second record the number of the first one it follows from, -1: none.
 
-
-def _neighbours(  # noqa: PLR0917 - three columns of starts, three of ends
-    starts: Keys,
-    ends: Keys,
-    start_at: Positions,
-    end_at: Positions,
-    odd_starts: Positions,
-    odd_ends: Positions,
-) -> Positions:
-    """Return pairs (start, end) of equal keys with nothing of their key in between."""
-    if not len(odd_starts) or not len(odd_ends):
-        return np.zeros((0, 2), np.int64)
-    key = np.concatenate([starts[odd_starts], ends[odd_ends]])
-    at = np.concatenate([start_at[odd_starts], end_at[odd_ends]])
-    index = np.concatenate([odd_starts, odd_ends])
-    is_end = np.arange(len(key)) >= len(odd_starts)
-    order = np.lexsort((at, key))
-    key, index, is_end = key[order], index[order], is_end[order]
-    pair = np.flatnonzero(~is_end[:-1] & is_end[1:] & (key[:-1] == key[1:]))
-    return np.stack([index[pair], index[pair + 1]], axis=1)
+    Records are in the order of the log; second ones are those that are not first. Where a key has
+    as many of both, the n-th belongs to the n-th (several threads at once); else a record belongs
+    to the last one before it with its key.
+    """
+    order = np.argsort(keys, kind="stable")
+    key, first = keys[order], is_first[order]
+    group = np.cumsum(np.append(True, key[1:] != key[:-1])[: len(key)]) - 1
+    ones, twos = (np.bincount(group[which], minlength=len(key)) for which in (first, ~first))
+    mine = group[~first]
+    begin = (np.cumsum(ones) - ones)[mine]  # where the first records of the key begin
+    last = np.cumsum(first)[~first] - 1  # the one before
+    same = begin + np.arange(len(mine)) - (np.cumsum(twos) - twos)[mine]  # the one with its number
+    # One pair the wrong way round in time says that a record is lost: no rank of that key is sure.
+    sure = (ones[mine] == twos[mine]) & (same <= last)
+    sure = np.bincount(mine, ~sure)[mine] == 0
+    of = np.where(last < begin, -1, np.where(sure, same, last))
+    number = np.where(is_first, np.cumsum(is_first), np.cumsum(~is_first)) - 1
+    found = np.full(len(mine), -1)
+    found[number[order[~first]]] = np.append(number[order[first]], -1)[of]
+    return found
 
 
 # ---- definitions of nodes: `{{node N}} = Op[attributes](inputs) device: D` -----------------------

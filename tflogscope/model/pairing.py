@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.pairing import matched
 from tflogscope.model.frames import Integers, begins, places_and_keys, running
 
 
@@ -33,26 +34,14 @@ def pair(one: pl.Series, two: pl.Series) -> pl.Series:
 def match_in_order(first: pl.DataFrame, second: pl.DataFrame) -> Integers:
     """Return for each row of `second` the row of `first` it follows from, -1: none.
 
-    The columns behind the place are the keys. Where a key has as many rows in both, the n-th
-    belongs to the n-th (several threads at once); else a row belongs to the last one before it
-    with its key.
+    The columns behind the place are the keys. See `matched`.
     """
-    found = np.full(second.height, -1)
     place, key = places_and_keys(first, second)
-    order = np.lexsort((place, key))
-    group = np.cumsum(begins(key[order])) - 1
+    order = np.argsort(place, kind="stable")
     is_first = order < first.height
     one, two = order[is_first], order[~is_first] - first.height
-    ones, twos = np.bincount(group[is_first], minlength=len(order)), np.bincount(group[~is_first])
-    mine = group[~is_first]
-    begin = (np.cumsum(ones) - ones)[mine]  # where the rows of the key begin in `one`
-    last = np.cumsum(is_first)[~is_first] - 1  # the one before
-    same = begin + np.arange(len(two)) - (np.cumsum(twos) - twos)[mine]  # the one with its number
-    # One pair the wrong way round in time says that a record is lost: no rank of that key is sure.
-    sure = (ones[mine] == twos[mine]) & (same <= last)
-    sure = np.bincount(mine, ~sure)[mine] == 0
-    known = last >= begin
-    found[two[known]] = one[np.where(sure, same, last)[known]]
+    found = np.full(second.height, -1)
+    found[two] = np.append(one, -1)[matched(key[order], is_first)]
     return found
 
 

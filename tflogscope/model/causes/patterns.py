@@ -164,8 +164,6 @@ class Codes:
         depth = 0
         for token, after in zip(tokens, [*tokens[1:], None], strict=True):
             depth += {"(": 1, ")": -1}.get(token["rest"], 0)
-            if depth == 0 and token["rest"] == "|":
-                return True
             optional = after is not None and str(after["rest"]).startswith(("?", "*", "{0"))
             needed = token["word"] and depth == 0 and not optional
             if needed and not self._allowed(token["word"]).any():
