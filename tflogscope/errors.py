@@ -6,6 +6,8 @@ Each error says what happened, where, and what to do, and carries the exit code 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 
 class TflogscopeError(Exception):
     """Base of all expected errors: `what` happened, `where`, and what to do (`hint`)."""
@@ -73,3 +75,12 @@ class GrammarError(TflogscopeError):
     """A grammar file is wrong: the grammar, not the log, has to be mended."""
 
     exit_code = 2
+
+
+def did_you_mean(name: str, known: Collection[str], otherwise: str = "", most: int = 1) -> str:
+    """The hint where nothing has a name: names like it, or else which there are."""
+    from difflib import get_close_matches  # few runs need it
+
+    near = get_close_matches(name, known, n=most, cutoff=0.5)
+    there = otherwise or f"There are {', '.join(known)}."
+    return f"Did you mean {' or '.join(near)}?" if near else there

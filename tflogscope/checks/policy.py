@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.checks import values
-from tflogscope.errors import InputError, PolicyError, UsageError
+from tflogscope.errors import InputError, PolicyError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -182,6 +181,4 @@ def _checked(
 
 
 def _unknown(key: str, known: tuple[str, ...], where: str) -> UsageError:
-    near = get_close_matches(key, known, n=1, cutoff=0.4)
-    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-    return UsageError(f"there is no key {key!r}", where, hint)
+    return UsageError(f"there is no key {key!r}", where, did_you_mean(key, known))

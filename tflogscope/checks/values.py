@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from tflogscope.errors import UsageError
+from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 
@@ -106,6 +105,4 @@ def _impossible(value: Any, where: str, wanted: str) -> UsageError:
 
 
 def _no_such(value: Any, where: str, known: tuple[str, ...], kind: str) -> UsageError:
-    near = get_close_matches(str(value), known, n=1, cutoff=0.4)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
-    return UsageError(f"there is no {kind} {value!r}", where, hint)
+    return UsageError(f"there is no {kind} {value!r}", where, did_you_mean(str(value), known))

@@ -10,6 +10,9 @@ from tflogscope.checks.values import KEYS
 Facts = dict[str, Any]
 AGAINST = "against_"
 """The keys of checks against the runs of a store begin so; no policy names them."""
+COLLECTED = "collected"
+"""The key of a check that only a run fails that could not be read."""
+_ABOUT = {COLLECTED: "the run could be read"}
 _ABOUT_AGAINST = "A figure of the run, against the last runs of a store"
 VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
 
@@ -87,7 +90,7 @@ def _check_facts(check: Check) -> Facts:
     against = check.key.startswith(AGAINST)
     return {
         "name": check.name,
-        "about": _ABOUT_AGAINST if against else KEYS[check.key].about,
+        "about": _ABOUT_AGAINST if against else _ABOUT.get(check.key) or KEYS[check.key].about,
         **check._asdict(),
         "violations": [each._asdict() for each in check.violations],
     }

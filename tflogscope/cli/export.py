@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated
 
 from tflogscope.cli.inputs import named_inputs, opened_store, table_of
@@ -19,7 +18,7 @@ from tflogscope.cli.options import (
     option,
 )
 from tflogscope.cli.output import destination
-from tflogscope.errors import UsageError
+from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.exports.schema import TABLES
 
 
@@ -71,6 +70,4 @@ def export(
 
 def _require(name: str, known: Sequence[str], what: str, option_name: str) -> None:
     if name not in known:
-        near = get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-        raise UsageError(f"there is no {what} {name!r}", option_name, hint)
+        raise UsageError(f"there is no {what} {name!r}", option_name, did_you_mean(name, known))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from tflogscope.cli.inputs import chosen, named_inputs, opened
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar, Where, option
 from tflogscope.cli.output import print_text
-from tflogscope.errors import UsageError
+from tflogscope.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,15 +99,15 @@ def _rows(run: Run, function: str | None, call: int | None, where: str | None) -
         return None
     import polars as pl
 
-    from tflogscope.model.moments import near_functions, of_function
+    from tflogscope.model.moments import of_function
 
     frame = run.slices.frame.filter(pl.col("primitive").is_null())
     if function is not None:
         fits = run.slices.texts.select(of_function(function).fill_null(value=False)).to_series()
         frame = frame.filter(fits.gather(frame["text"]))
         if frame.is_empty():
-            near = near_functions(run, function)
-            hint = f"Did you mean {' or '.join(near)}?" if near else "analyze lists the functions."
+            known = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
+            hint = did_you_mean(function, known, "analyze lists the functions.", most=2)
             raise UsageError(f"there is no function {function!r}", "--function", hint)
     if call is not None:
         last = run.slices.frame["call"].max()

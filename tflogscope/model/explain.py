@@ -8,12 +8,11 @@ oneDNN.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.errors import UsageError
+from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
@@ -329,11 +328,10 @@ def _texts(values: pl.Series) -> list[str]:
 
 
 def _not_there(what: str, name: str, names: list[str]) -> UsageError:
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
     lists = {
         "op": "tflogscope ops LOG lists the ops.",
         "node": "tflogscope export LOG --table nodes lists the nodes.",
         "line of the program": "tflogscope export LOG --table stacks lists the lines.",
     }
-    hint = f"Did you mean {' or '.join(near)}?" if near else lists[what]
+    hint = did_you_mean(name, names, lists[what], most=3)
     return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,9 +73,3 @@ def of_function(name: str) -> pl.Expr:
 
 def _trace() -> pl.Expr:
     return pl.concat_str("function", "function_uid", separator="_")
-
-
-def near_functions(run: Run, name: str) -> list[str]:
-    """Functions whose names are like this one."""
-    known = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
-    return get_close_matches(name, known, n=2, cutoff=0.5)

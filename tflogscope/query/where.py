@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, NoReturn
 
 import polars as pl
 import pyparsing as pp
 
-from tflogscope.errors import QueryError
+from tflogscope.errors import QueryError, did_you_mean
 
 _UNITS = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
 _OPERATORS = ("==", "=", "!=", "<=", ">=", "<", ">", "~", "contains")
@@ -206,9 +205,8 @@ def _joined(join: Callable[[list[pl.Expr]], pl.Expr]) -> Callable[[pp.ParseResul
 
 def _dtype(text: str, place: int, name: str, schema: Mapping[str, pl.DataType]) -> pl.DataType:
     if name not in schema:
-        near = get_close_matches(name, schema, n=1, cutoff=0.5)
-        some = ", ".join(list(schema)[:_LISTED])
-        hint = f"Did you mean {near[0]}?" if near else f"There are {some}, …"
+        some = f"There are {', '.join(list(schema)[:_LISTED])}, …"
+        hint = did_you_mean(name, schema.keys(), some)
         _fail(f"there is no column {name!r} in this table", text, place, hint)
     return schema[name]
 

@@ -8,7 +8,7 @@ from typing import Any
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy
-from tflogscope.checks.verdict import VERDICT_VERSION
+from tflogscope.checks.verdict import COLLECTED, VERDICT_VERSION, Check, Verdict
 from tflogscope.model.run import Run
 from tflogscope.stores.store import Store
 from tflogscope.stores.stored_run import StoredRun
@@ -43,19 +43,8 @@ def check_runs(named: Iterable[tuple[str, Run | str]], policy: Policy, baseline:
 
 
 def _not_read(name: str, error: str, policy: Policy, baseline: Baseline) -> Facts:
-    text = f"The run could not be read: {error}"
-    check: Facts = {"name": "collected", "key": "collected", "about": "the run could be read"}
-    check |= {"functions": None, "passed": False, "limit": None, "measured": None, "text": text}
-    return {
-        "schema_version": VERDICT_VERSION,
-        "passed": False,
-        "policy": policy.name,
-        "baseline": baseline.name,
-        "sources": [name],
-        "recorded": None,
-        "checks": [check | {"violations": []}],
-        "notes": [],
-    }
+    check = Check(COLLECTED, None, passed=False, text=f"The run could not be read: {error}")
+    return Verdict(policy.name, baseline.name, (name,), None, (check,)).facts()
 
 
 def of_all_runs(facts: Facts) -> Facts:
