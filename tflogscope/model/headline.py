@@ -54,7 +54,7 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
     figures = [
         _duration(said, slices, run.time),
         _loops(said, run.time),
-        *_step(run),
+        *_step(said, run),
         _eligible(said),
         _traces(said, run.python_functions),
     ]
@@ -101,7 +101,7 @@ def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
 def places_of(said: Summary, run: Tables) -> dict[str, str]:
     """The lines of the program that the verdict names, `train.py:31`, by what they are."""
     facts = _verdict_facts(said, run)[1]
-    at, edit = facts.get("place"), facts.get("edit")
+    at, edit = facts.get("started") or facts.get("place"), facts.get("edit")
     places = {"edit": edit, "compute": at} if facts.get("op") else {"at": at, "edit": edit}
     return {name: place for name, place in places.items() if place}
 
@@ -156,7 +156,6 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     if _SEVERAL in limits and not errors:
         started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
         facts["started"] = next(iter(started), None)
-        facts["edit"] = facts["started"] or facts.get("edit")
         return _SEVERAL, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         facts["time"] = time = first["time_us"]
@@ -233,14 +232,17 @@ def _loops(said: Summary, time: pl.DataFrame) -> Figure:
     return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
 
 
-def _step(run: Tables) -> Iterator[Figure]:
+def _step(said: Summary, run: Tables) -> Iterator[Figure]:
     """The median of later steps, if there are any, and between which half of them are."""
     steps = later_steps({"": run})
     took = steps[ranked_by(steps)].drop_nulls()
     if not took.is_empty():
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
-        about = f"median of {calls}; half took {spoken(low)} to {spoken(high)}"
+        loops = spoken(float(said.paid_again["again_us"].sum()) / took.len())
+        about = (
+            f"median of {calls}, half {spoken(low)} to {spoken(high)}; loops take {loops} a call"
+        )
         yield Figure("Step", spoken(median), about)
 
 

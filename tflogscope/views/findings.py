@@ -60,10 +60,11 @@ def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
     serious = [row for row in rows if row["severity"] != "note"]
     shown = findings(serious[:_SHOWN], run)
     for number, row in enumerate(serious):
-        in_full = number < _SHOWN and not _told(row, serious[0])
+        told = _told(row, serious[0])
+        in_full = number < _SHOWN and not told
         said = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
-        line = ", line ", doc.Line(row["line"], row["source"])
+        line = ", line ", doc.Line(row["line"], row["source"]), " (the crash is of it)" * told
         where = "" if said or row["line"] is None else line
         head, mark = (_heading(row, run), where), "! " if is_error else "- "
         yield doc.Item(head, said, mark=mark, tone="error" if is_error else "")

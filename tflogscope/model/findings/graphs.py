@@ -10,7 +10,7 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.findings.evidence import Evidence, Finding, most
-from tflogscope.model.findings.onednn import problems_of
+from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.first_calls import call_around, compile_times
 from tflogscope.model.frames import holds, is_among, rows, where
 from tflogscope.model.names import PRODUCTS
@@ -167,7 +167,7 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     executions, execution = evidence.executions, known["execution"]
     ran = rows(executions.frame[["at", "definition", "signature"]], execution).hstack(
         [
-            problems_of(evidence, execution).alias("problem"),
+            *last_primitives(evidence, execution),
             rows(evidence.costs.own_us, execution).alias("own_us"),
             known["primitive_us"],
         ]
@@ -176,6 +176,8 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     what = ("definition", "signature")
     around = pl.col("own_us") - pl.col("primitive_us")
     ran = rows(ran, where(~is_call[ran["signature"]])).sort("at")
+    # dnnl_sgemm, which Eigen's contraction calls for each of its blocks, keeps no primitive.
+    ran = ran.filter(pl.col("primitive") != "gemm_api")
     ran = ran.with_columns(around=around, new=pl.struct(*what, "problem").is_first_distinct())
     usual = pl.when(~pl.col("new")).then("around").median().over(what)
     # What a node makes at its very first run it makes without new shapes as well.

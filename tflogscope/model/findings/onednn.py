@@ -222,7 +222,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     named = pl.DataFrame(
         {
             "began": ran["at"],
-            "problem": problems_of(evidence, execution),
+            "problem": last_primitives(evidence, execution)["problem"],
             "kernel": kernel,
             "node": rows(executions.runs.definitions["node"], ran["definition"]),
             "reorders": is_among(pl.Series(families(executions)[execution.to_numpy()]), REORDERING),
@@ -295,13 +295,13 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("bfloat16", isa, long.height, None, long["at"].to_list(), facts)
 
 
-def problems_of(evidence: Evidence, execution: pl.Series) -> pl.Series:
-    """What each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
+def last_primitives(evidence: Evidence, execution: pl.Series) -> pl.DataFrame:
+    """What each execution ran last in oneDNN, primitive and problem; null: not known."""
     linked = evidence.linked.links["execution"]
     known = where(linked >= 0)
     last = np.full(evidence.executions.frame.height, -1)
     last[linked[known].to_numpy()] = known
-    return rows(evidence.events.primitives["problem"], last[execution])
+    return rows(evidence.events.primitives[["primitive", "problem"]], last[execution])
 
 
 def _float_products(evidence: Evidence) -> pl.DataFrame:
@@ -322,7 +322,7 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
         "at",
         "definition",
         "signature",
-        problem=problems_of(evidence, execution),
+        problem=last_primitives(evidence, execution)["problem"],
         op=rows(signatures["op"], ran["signature"]),
         took_us=pl.coalesce(own_us, evidence.costs.of_executions["cost_us"][execution]),
         type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),
