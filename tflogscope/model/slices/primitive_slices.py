@@ -95,7 +95,9 @@ def _inside(lines: pl.DataFrame) -> pl.DataFrame:
     # Shortened, a part of a primitive's time is less than 2**63 only as a float.
     scale = pl.when(total > room).then(room / total).otherwise(1.0)
     start = pl.col("op_end") - used
-    return lines.with_columns(own=own.fill_null(value=False).all().over("row")).with_columns(
+    # In two steps: `over` an expression that has one is quadratic in the number of rows.
+    lines = lines.with_columns(own=own.fill_null(value=False))
+    return lines.with_columns(pl.col("own").all().over("row")).with_columns(
         begin_ns=pl.when("own")
         .then("time")
         .otherwise(start + ((done - pl.col("duration")) * scale).floor().cast(pl.Int64)),
