@@ -1,5 +1,6 @@
 """Golden files: what `analyze` and `timeline` print for a few sample logs, where the lines of
-oneDNN are linked in each, and a checksum of each column of each table of all logs that are kept.
+oneDNN are linked in each, and of all logs that are kept a checksum of each column of each table,
+and of the facts of each sentence.
 
 `python -m tests.approve` rewrites them after an intended change; look at the difference before you
 commit it. Where a checksum changed `benchmarks/same.py` shows the rows.
@@ -18,11 +19,14 @@ from typing import Any
 import polars as pl
 
 from tests.samples import KEPT, LOGS, NAMES, ROOT, path_of, run_of
+from tflogscope.model import limits
+from tflogscope.model.findings import table as findings
 from tflogscope.views.analyze import summary_json
 
 GOLDEN = ROOT / "tests" / "golden"
 LINKS = GOLDEN / "links.csv"
 ANSWERS = GOLDEN / "answers.csv"
+FACTS = GOLDEN / "facts.csv"
 SHOWN = (
     ("analyze", "keras_fit_mlp__tf2.13.1__vlog2"),
     ("analyze", "eager_basics__tf2.8.4__vlog2"),
@@ -101,6 +105,22 @@ def answered(name: str) -> pl.DataFrame:
     return pl.DataFrame({"log": name, "table": [*rows], "checksums": [*rows.values()]})
 
 
+def facts_of(name: str) -> pl.DataFrame:
+    """A row for a log: checksums of the facts of each finding and limit, whatever its words are.
+
+    And of what `analyze --json` has under the name of a table.
+    """
+    run = run_of(name)
+    of, said = run.stages, summary_json(run)
+    found = {table: [said[table]] for table in _TABLES if table in said and table != "findings"}
+    for each in findings._sorted(of):
+        found.setdefault(each.id, []).append([each.amount, each.time_us, dict(each.facts)])
+    eager, graph = run.summary.eager, run.summary.graph
+    for id_, facts in (limits._by_level(of, eager, graph) | limits._others(of)).items():
+        found[f"limit-{id_}"] = [facts]
+    return pl.DataFrame({"log": name, "checksums": " ".join(map(_checksum, found.items()))})
+
+
 def _checksum(item: tuple[str, list[Any]]) -> str:
     text = json.dumps(_unsaid(item[1]), default=str).replace(f"{ROOT}/", "")
     return f"{item[0]}:{blake2b(text.encode(), digest_size=2).hexdigest()}"
@@ -119,6 +139,7 @@ def approve() -> None:
     GOLDEN.mkdir(exist_ok=True)
     pl.concat(linked(name) for name in NAMES).write_csv(LINKS)
     pl.concat(map(answered, KEPT)).write_csv(ANSWERS)
+    pl.concat(map(facts_of, KEPT)).write_csv(FACTS)
     for shown in SHOWN:
         golden_of(*shown).write_text(printed(*shown), encoding="utf-8")
         sys.stdout.write(f"{golden_of(*shown).relative_to(ROOT)}\n")

@@ -1,5 +1,5 @@
 """What `analyze` and `timeline` print, to the letter, where lines of oneDNN are linked, and that no
-column of any table of any kept log has changed.
+column of any table of any kept log has changed, nor a fact of any sentence.
 
 After an intended change: python -m tests.approve.
 """
@@ -9,7 +9,18 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.approve import ANSWERS, GOLDEN, LINKS, SHOWN, answered, golden_of, linked, printed
+from tests.approve import (
+    ANSWERS,
+    FACTS,
+    GOLDEN,
+    LINKS,
+    SHOWN,
+    answered,
+    facts_of,
+    golden_of,
+    linked,
+    printed,
+)
 from tests.deep import first_quick
 from tests.samples import KEPT, NAMES
 
@@ -34,5 +45,10 @@ def test_tables_are_as_approved(name: str) -> None:
     assert found == approved
 
 
+@pytest.mark.parametrize("name", first_quick((name,) for name in KEPT))
+def test_facts_are_as_approved(name: str) -> None:
+    assert facts_of(name).rows() == pl.read_csv(FACTS).filter(log=name).rows()
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert {*GOLDEN.iterdir()} == {ANSWERS, LINKS, *(golden_of(*shown) for shown in SHOWN)}
+    assert {*GOLDEN.iterdir()} == {ANSWERS, FACTS, LINKS, *(golden_of(*shown) for shown in SHOWN)}
