@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tflogscope.errors import InputError, OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file
@@ -16,27 +16,6 @@ RUNS = "runs"
 _BEGUN = re.compile(r"\w+/run=[^/]+/[0-9a-f]{16}\.parquet|(?:[^/]+/)*\.tflogscope-\w+\.tmp")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _INSTALL = "pip install 'tflogscope[remote]'"
-
-
-class Folder(Protocol):
-    """Files by their names, which have `/` between their parts. Each is written whole or not."""
-
-    name: str
-
-    def read(self, file: str) -> bytes:
-        """What a file holds."""
-
-    def write(self, file: str, data: bytes) -> None:
-        """Make or replace a file, and the folders it is in."""
-
-    def remove(self, file: str) -> None:
-        """Remove a file; nothing happens if it is not there."""
-
-    def files(self, folder: str) -> list[str]:
-        """Names of the files right in a folder, sorted; empty if there is no such folder."""
-
-    def holds(self, file: str, end: bytes) -> bool:
-        """Whether a file is there that ends with these bytes."""
 
 
 def is_url(name: str) -> bool:
@@ -101,21 +80,21 @@ def store_and_run(name: str) -> tuple[str, str | None] | None:
 
 
 class LocalFolder:
-    """A directory."""
+    """A directory: files by their names, with `/` between parts. Each is written whole or not."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._path = Path(name)
 
     def read(self, file: str) -> bytes:
-        """See `Folder`."""
+        """What a file holds."""
         try:
             return (self._path / file).read_bytes()
         except OSError as error:
             raise InputError(error.strerror or str(error), f"{self.name}/{file}") from error
 
     def write(self, file: str, data: bytes) -> None:
-        """See `Folder`."""
+        """Make or replace a file, and the folders it is in."""
         target = self._path / file
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -125,11 +104,11 @@ class LocalFolder:
             stream.write(data)
 
     def remove(self, file: str) -> None:
-        """See `Folder`."""
+        """Remove a file; nothing happens if it is not there."""
         (self._path / file).unlink(missing_ok=True)
 
     def files(self, folder: str) -> list[str]:
-        """See `Folder`."""
+        """Names of the files right in a folder, sorted; empty if there is no such folder."""
         try:
             found = [each.name for each in (self._path / folder).iterdir()]
         except (OSError, ValueError):  # no file has such a name
@@ -137,7 +116,7 @@ class LocalFolder:
         return sorted(name for name in found if not name.startswith("."))
 
     def holds(self, file: str, end: bytes) -> bool:
-        """See `Folder`."""
+        """Whether a file is there that ends with these bytes."""
         try:
             with (self._path / file).open("rb") as stream:
                 stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
@@ -161,7 +140,7 @@ class RemoteFolder:
         self._system, self._root = file_system(self.name)
 
     def read(self, file: str) -> bytes:
-        """See `Folder`."""
+        """See `LocalFolder`."""
         try:
             found: bytes = self._system.cat_file(f"{self._root}/{file}")
         except OSError as error:
@@ -169,7 +148,7 @@ class RemoteFolder:
         return found
 
     def write(self, file: str, data: bytes) -> None:
-        """See `Folder`."""
+        """See `LocalFolder`."""
         target = f"{self._root}/{file}"
         try:
             self._system.makedirs(target.rpartition("/")[0], exist_ok=True)
@@ -178,13 +157,13 @@ class RemoteFolder:
             raise OutputError(f"can't write: {error}", f"{self.name}/{file}") from error
 
     def remove(self, file: str) -> None:
-        """See `Folder`."""
+        """See `LocalFolder`."""
         target = f"{self._root}/{file}"
         if self._system.exists(target):
             self._system.rm_file(target)
 
     def files(self, folder: str) -> list[str]:
-        """See `Folder`."""
+        """See `LocalFolder`."""
         self._system.invalidate_cache()
         try:
             found = self._system.ls(f"{self._root}/{folder}", detail=False)
@@ -193,5 +172,8 @@ class RemoteFolder:
         return sorted(each.rstrip("/").rpartition("/")[2] for each in found)
 
     def holds(self, file: str, end: bytes) -> bool:
-        """See `Folder`. One request: an object store has a file whole or not at all."""
+        """See `LocalFolder`. One request: an object store has a file whole or not at all."""
         return bool(self._system.exists(f"{self._root}/{file}")) and bool(end)
+
+
+Folder = LocalFolder | RemoteFolder
