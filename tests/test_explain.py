@@ -11,7 +11,7 @@ import pytest
 from tests.command import run_command
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, Log
-from tests.samples import path_of, run_of
+from tests.samples import path_of, raw_log, run_of
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
 
@@ -53,6 +53,14 @@ def test_what_was_not_rewritten_has_its_reason() -> None:
     facts = run.explain(op="AddV2")
     reasons = set(run.nodes.filter(pl.col("op") == "AddV2")["reason"].drop_nulls())
     assert {entry.get("reason") for entry in facts["graph"]["kernels"]} == reasons
+
+
+def test_a_line_is_shown_as_its_file_has_it() -> None:
+    """`record` wrote a line above the records."""
+    name = "short_batch__tf2.20.0__record"
+    run, lines = run_of(name), raw_log(name).decode().split("\n")
+    for line in (run.timeline["line"].min(), run.timeline["line"].max()):
+        assert run.explain(line=line)["text"] == lines[line - 1]
 
 
 def test_a_node_is_found_by_the_end_of_its_name(opened: Open) -> None:

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 CHANGED = ("tflogscope/model", "tflogscope/checks")
-ANSWERS = "tests/test_golden.py::test_tables_are_as_approved[{}]"  # of a log
-FIRST = 6  # of these before the others
+ANSWERS = ("tables_are_as_approved[{}]", "facts_are_as_approved[{}]")  # of a log
+FIRST = 12  # of these before the others
 TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/activity": "test_timeline test_views_notebook test_lanes",
     "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
@@ -36,10 +36,13 @@ TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/explain": "test_explain",
     "tflogscope/model/figures": "test_views_table test_views_analyze test_report",
     "tflogscope/model/findings": "test_findings test_sentences",
+    "tflogscope/model/log_run": "test_explain test_model_*",
     "tflogscope/model/links": "test_links_parts test_links test_links_truth test_report",
     "tflogscope/model/moments": "test_timeline",
+    "tflogscope/model/opening": "test_recording test_open_log test_cli",
     "tflogscope/model/parts": "test_model_parts test_stores",
     "tflogscope/model/python_lines": "test_lines test_lines_shown",
+    "tflogscope/model/source_text": "test_report test_checks_eager",
     "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
     "tflogscope/model/slices": "test_lanes test_trace test_timeline",
     "tflogscope/model": "test_model_* test_truth test_findings test_sentences "
@@ -51,13 +54,14 @@ PATIENCE_S = 900  # a change may cause an endless loop, which is noticed
 REACHED = """
 import json, sys
 from coverage import Coverage
-from tests.approve import answered
+from tests.approve import answered, facts_of
 from tests.samples import KEPT, path_of
 answered(KEPT[0])  # what is imported, and done once
 for name in sorted(KEPT, key=lambda name: path_of(name).stat().st_size):
     coverage = Coverage(data_file=None, branch=False)
     coverage.start()
     answered(name)
+    facts_of(name)
     coverage.stop()
     data = coverage.get_data()
     lines = {file: data.lines(file) for file in data.measured_files() if "/tflogscope/" in file}
@@ -172,7 +176,7 @@ def is_noticed(mutant: Mutant, tree: Path, logs: list[str]) -> bool:
     target = tree / mutant.path
     source = target.read_bytes()
     target.write_bytes(mutant.applied(source))
-    answers = [ANSWERS.format(log) for log in logs]
+    answers = [f"tests/test_golden.py::test_{each.format(log)}" for log in logs for each in ANSWERS]
     stages = answers[:FIRST], answers[FIRST:], tests_of(mutant.path)
     pytest = ("-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider")
     try:
