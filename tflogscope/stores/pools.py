@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from tflogscope.errors import TflogscopeError, UsageError
 
@@ -19,6 +19,15 @@ Task = tuple[Any, ...]
 LOST = "the process that read it was ended, twice: is there enough memory?"
 _INSTALL = "pip install 'tflogscope[dask]'"
 _PATIENCE = "10s"  # until a scheduler answers
+
+
+class Pool(Protocol):
+    """Calls a function for each task, the first ones first."""
+
+    def run(
+        self, function: Callable[..., Any], tasks: Sequence[Task]
+    ) -> Iterator[tuple[Task, Any]]:
+        """Each task with what the function returned; a text if its worker was lost, twice."""
 
 
 class Processes:
@@ -30,10 +39,7 @@ class Processes:
     def run(
         self, function: Callable[..., Any], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Any]]:
-        """Each task, the first ones first, with what the function returned for it.
-
-        That is a text if its worker was lost, twice.
-        """
+        """See `Pool`."""
         waiting = deque(tasks)
         while waiting:
             lost: list[Task] = []
@@ -105,7 +111,7 @@ class Cluster:
     def run(
         self, function: Callable[..., Any], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Any]]:
-        """See `Processes`."""
+        """See `Pool`."""
         with self._client as client:
             futures = {
                 client.submit(function, *task, pure=False, priority=-number): task
@@ -121,6 +127,3 @@ class Cluster:
                 hint = "Scheduler and workers need this tflogscope. What is done is in the store."
                 said = f"the cluster failed: {str(error) or type(error).__name__}"
                 raise UsageError(said, self._address, hint) from error
-
-
-Pool = Processes | Cluster

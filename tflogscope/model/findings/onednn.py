@@ -298,7 +298,7 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
 def last_primitives(evidence: Evidence, execution: pl.Series) -> pl.DataFrame:
     """What each execution ran last in oneDNN, primitive and problem; null: not known."""
     linked = evidence.linked.links["execution"]
-    known = where(linked >= 0)
+    known = where(linked.is_not_null())
     last = np.full(evidence.executions.frame.height, -1)
     last[linked[known].to_numpy()] = known
     return rows(evidence.events.primitives[["primitive", "problem"]], last[execution])
