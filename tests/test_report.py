@@ -713,7 +713,7 @@ def test_the_pictures_of_the_tour_are_those_that_the_script_makes() -> None:
     ("text", "edit"),
     [
         ("# run_eagerly\nmodel.compile(\n    run_eagerly=True)\n", 3),
-        ("tf.config.run_functions_eagerly(True)\n", 1),
+        ("compile(run_eagerly=False)\ntf.config.run_functions_eagerly(True)\n", 2),
         ("def made(run_eagerly):\n    compile(run_eagerly=run_eagerly)\n", None),
         ("run_eagerly_else = True\n", None),
     ],

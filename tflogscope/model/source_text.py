@@ -40,7 +40,7 @@ def line_with(
     Comments don't count.
     """
     for name in names:
-        named = re.compile(rf"^[^#]*\b{re.escape(name)}\b")
+        named = re.compile(rf"^[^#]*(?<!\w){re.escape(name)}(?!\w)")
         found = [
             f"{file}:{number}"
             for file in files
