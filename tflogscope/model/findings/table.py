@@ -67,11 +67,13 @@ def lead_of(evidence: Evidence) -> Lead | None:
 
 def _set_at(row: Row, evidence: Evidence) -> str | None:
     """The line of the program that makes the setting which a finding is about."""
+    if not row.set_by:
+        return None
     recorded_as = evidence.recorded_as or {}
     command = recorded_as.get("command")
-    files = [*map(str, command)] if isinstance(command, list) else []
-    files += evidence.lines.python.str.replace(r":\d+$", "").to_list()
-    return line_with(row.set_by, [*dict.fromkeys(files)], recorded_as)
+    files = evidence.lines.python.str.replace(r":\d+$", "").unique(maintain_order=True).to_list()
+    named = [*map(str, command)] if isinstance(command, list) else []
+    return line_with(row.set_by, [*dict.fromkeys(named + files)], recorded_as)
 
 
 @once
