@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree as ET
@@ -160,6 +163,27 @@ def test_half_a_store_is_not_taken_for_logs(
     (tmp_path / "half" / "timeline" / "run=a").mkdir(parents=True)
     assert main(["ops", str(tmp_path / "half")]) == 3
     assert "Run tflogscope collect again, into the same store" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["trend {}", "ops {}", "analyze {}#a", "collect LOG -o {}"])
+def test_a_store_that_may_not_be_read_is_not_taken_for_none(
+    store: str, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests may run as root, whom no permission stops."""
+    listed = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path.is_relative_to(store):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    words = [word.replace("LOG", str(path_of(MLP))) for word in command.format(store).split()]
+    assert main(words) == 3
+    assert capsys.readouterr().err == (
+        f"tflogscope: {store}: can't be read: Permission denied\n"
+        "Ask for permission to read it, or for a copy.\n"
+    )
 
 
 @pytest.mark.thorough

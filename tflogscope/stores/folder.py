@@ -9,6 +9,7 @@ from typing import Any
 
 from tflogscope.errors import InputError, OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file
+from tflogscope.sources.readers import unreadable
 
 RUNS = "runs"
 """The folder, and the table, with a row a run."""
@@ -52,7 +53,7 @@ def file_system(url: str) -> tuple[Any, str]:
 def is_store(name: str) -> bool:
     """Whether this is a store: what has a folder `runs` with rows in it.
 
-    Raises InputError if only the rows are missing.
+    Raises InputError if only the rows are missing, or it may not be read.
     """
     local = None if is_url(name) else LocalFolder(name)
     if any(each.endswith(".parquet") for each in (local or folder_of(name)).files(RUNS)):
@@ -108,9 +109,14 @@ class LocalFolder:
         (self._path / file).unlink(missing_ok=True)
 
     def files(self, folder: str) -> list[str]:
-        """Names of the files right in a folder, sorted; empty if there is no such folder."""
+        """Names of the files right in a folder, sorted; empty if there is no such folder.
+
+        Raises InputError if it may not be read.
+        """
         try:
             found = [each.name for each in (self._path / folder).iterdir()]
+        except PermissionError as error:
+            raise unreadable(self.name, error) from error
         except (OSError, ValueError):  # no file has such a name
             return []
         return sorted(name for name in found if not name.startswith("."))
