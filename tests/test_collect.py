@@ -27,7 +27,7 @@ from tflogscope.exports.schema import TABLES
 from tflogscope.stores.collect import collect, collect_run
 from tflogscope.stores.folder import LocalFolder, store_and_run
 from tflogscope.stores.layout import RUN_COLUMNS
-from tflogscope.stores.naming import name_runs
+from tflogscope.stores.naming import fit, name_runs
 from tflogscope.stores.pools import LOST, Processes
 
 MLP, EAGER = "function_mlp__tf2.13.1__vlog2", "eager_basics__tf2.8.4__vlog2"
@@ -322,15 +322,18 @@ def test_logs_that_can_not_be_read_refuse_no_other(
     closed = (logs / "mlp/2/rank0.log.zst").rename(logs / "mlp/2/2.log.zst")
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: path != str(closed) and access(path, mode))
-    wrong, store = [str(tmp_path / f"{name}.log") for name in ("loop", "gone")], str(tmp_path / "s")
+    long = "x" * 300
+    wrong = [str(tmp_path / f"{name}.log") for name in ("loop", "gone", long)]
+    store = str(tmp_path / "s")
     (logs / "mlp/1/rank0.log.zst").rename(logs / "mlp/1/1.log.zst")
     assert main(["collect", *wrong, str(logs), "-o", store]) == 1
     said = capsys.readouterr().err
     assert f"2: {closed}: can't be read: Permission denied" in said
     assert "2 runs in" in said
-    assert "3 failed" in said
+    assert "File name too long" in said
+    assert "4 failed" in said
     rows = tflogscope.open_store(store).rows.filter(state="failed")
-    assert rows["run"].to_list() == ["2", "gone", "loop"]
+    assert rows["run"].to_list() == ["2", "gone", "loop", fit(long)]
     assert main(["collect", *wrong, "-o", str(tmp_path / "none")]) == 3  # nothing to begin with
     assert not (tmp_path / "none").exists()
 

@@ -66,7 +66,10 @@ def file_and_process(name: str) -> tuple[str, str] | None:
 
 def is_pipe(named: str) -> bool:
     """Whether a name is standard input or a FIFO, which gives its text once."""
-    return named == STANDARD_INPUT or Path(named).is_fifo()
+    try:
+        return named == STANDARD_INPUT or Path(named).is_fifo()
+    except OSError:  # it is said where the input is read
+        return False
 
 
 def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:
