@@ -141,6 +141,7 @@ def test_a_trace_says_what_it_is_for_and_calls_nothing_of_the_programs() -> None
         "once(2); once([1, 1]); once(odd); once(x={'a': 1, Model: (None, 'b c')})\n"
         "Function(f)(odd); made(1)(0); made(2)(0)\n"
         "Function(model.step)(3, flag=True); Function(Model().step)(3)\n"
+        "import enum; once(enum.Enum('Mode', 'ON').ON)\n"
     )
     _, lines = record("train.py")
     traces = [(*words[1:3], *json.loads(words[4])) for words in lines if words[0] == "trace"]
@@ -158,6 +159,7 @@ def test_a_trace_says_what_it_is_for_and_calls_nothing_of_the_programs() -> None
         ("3", 4, [["x", "0"]]),  # it closes over something else
         ("4", 5, [["x", "3"], ["flag", "True"]]),
         ("5", 6, [["x", "3"], ["flag", "False"]]),
+        ("1", 1, [["x", "Mode.ON"], ["y", "1"]]),
     ]
     assert {tuple(place) for _, _, place, *_ in traces} == {
         ("train.py", line) for line in (5, 6, 7)

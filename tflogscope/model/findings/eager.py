@@ -49,6 +49,8 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     if trained.height:
         yield _trained(evidence, trained)
     settled = of_keras | of_python | is_among(unexpected["row"], trained["row"])
+    if trained.height:  # before its steps a program makes its variables and data
+        settled |= unexpected["near"].is_null() & (unexpected["row"] < trained["row"][0])
     if not settled.all():
         yield from _beside(evidence, rows(unexpected, where(~settled)))
 
@@ -115,9 +117,13 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     updates = pl.col("op").str.contains(_UPDATES) & (pl.col("at") > pl.col("begun"))
     trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
     of_step = pl.col("row").is_in(asked["row"].implode()) | updates
-    # What reads variables, makes tensors and adds up metrics in between is part of the steps.
-    first = pl.col("at").filter(of_step).min().over("beside")
-    between = pl.col("at").is_between(first, pl.col("until")) & (pl.col("cause") != "dataset")
+    # What reads variables, makes tensors and adds up metrics in between is part of the steps, and
+    # what reads variables right before their first op.
+    trained = trained.with_columns(first=pl.col("at").filter(of_step).min().over("beside"))
+    early = (pl.col("at") < pl.col("first")) & (pl.col("judged_by") != "read-variable")
+    before = pl.col("at").filter(early).max().over("beside").fill_null(-1)
+    between = (pl.col("at") > before) & (pl.col("at") <= pl.col("until"))
+    between &= pl.col("cause") != "dataset"
     return trained.filter(of_step | (between & ~pl.col("own") & ~pl.col("inside")))
 
 

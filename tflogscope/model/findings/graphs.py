@@ -235,11 +235,15 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _pool(evidence: Evidence) -> tuple[list[int], int]:
-    """Where the first node ran, and how many threads of TensorFlow's own ran nodes of calls."""
-    frame = evidence.executions.frame
+    """Where the first node ran, and how many threads of TensorFlow's own ran nodes of calls.
+
+    Nodes of a function run in one pool. Iterators on another device have pools of their own
+    (core/kernels/data/iterator_ops.cc, IteratorHandleOp), which run functions of tf.data.
+    """
+    frame, calls = evidence.executions.frame, evidence.calls
     row = where(frame["definition"].is_not_null() & frame["call"].is_not_null())
-    ran = rows(frame[["at", "thread"]], row)
-    callers = evidence.calls["thread"].unique()
-    own = ran["thread"].drop_nulls().unique()
-    own = own.filter((own >= 0) & ~own.is_in(callers.implode()))
-    return ran["at"].head(1).to_list(), len(own)
+    ran = rows(frame[["at", "thread", "call"]], row)
+    in_pool = (pl.col("thread") >= 0) & ~pl.col("thread").is_in(calls["thread"].unique().implode())
+    own = ran.filter(in_pool).join(calls[["call", "function"]], on="call", how="left")
+    threads = own.group_by("function").agg(pl.col("thread").n_unique())["thread"]
+    return ran["at"].head(1).to_list(), max(threads, default=0)

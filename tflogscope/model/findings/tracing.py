@@ -226,6 +226,7 @@ _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
     ("number", "int", re.compile(r"-?\d+")),
     ("number", "float", re.compile(_NUMBER)),
     ("python", "str", re.compile(r"""b?['"].*""", re.DOTALL)),
+    ("python", "enum", re.compile(r"[^\W\d]\w*\.\w+")),
     ("elements", "iterator", re.compile(r"\w*Iterator of .*", re.DOTALL)),
 )
 

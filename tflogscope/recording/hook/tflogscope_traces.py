@@ -6,6 +6,7 @@ its objects only the types are looked at.
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
 import types
@@ -94,11 +95,12 @@ class Traces:
             pairs = ((_key(key), self.spelled(each, depth + 1)) for key, each in value.items())
             inside = [f"{key}: {each}" for key, each in pairs]
             return f"dict({_few(inside)})"
-        if str(kind.__module__).partition(".")[0] in _LIBRARIES:
+        known = ""
+        if issubclass(type(kind), enum.EnumMeta):
+            known = f"{kind.__name__}.{object.__getattribute__(value, '_name_')}"
+        elif str(kind.__module__).partition(".")[0] in _LIBRARIES:
             known = self._tensor(value, depth)
-            if known:
-                return known
-        return f"{kind.__name__} object {self.values.of(value)}"
+        return known or f"{kind.__name__} object {self.values.of(value)}"
 
     def _tensor(self, value: Any, depth: int) -> str:
         dtype = getattr(value, "dtype", None)
