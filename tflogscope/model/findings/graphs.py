@@ -240,10 +240,9 @@ def _pool(evidence: Evidence) -> tuple[list[int], int]:
     Nodes of a function run in one pool. Iterators on another device have pools of their own
     (core/kernels/data/iterator_ops.cc, IteratorHandleOp), which run functions of tf.data.
     """
-    frame, calls = evidence.executions.frame, evidence.calls
+    frame, callers = evidence.executions.frame, evidence.calls["thread"].unique().implode()
     row = where(frame["definition"].is_not_null() & frame["call"].is_not_null())
-    ran = rows(frame[["at", "thread", "call"]], row)
-    in_pool = (pl.col("thread") >= 0) & ~pl.col("thread").is_in(calls["thread"].unique().implode())
-    own = ran.filter(in_pool).join(calls[["call", "function"]], on="call", how="left")
+    ran = rows(frame[["at", "thread"]], row).hstack(evidence.timeline.columns("function", rows=row))
+    own = ran.filter((pl.col("thread") >= 0) & ~pl.col("thread").is_in(callers))
     threads = own.group_by("function").agg(pl.col("thread").n_unique())["thread"]
     return ran["at"].head(1).to_list(), max(threads, default=0)
