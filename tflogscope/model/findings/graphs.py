@@ -242,7 +242,8 @@ def _pool(evidence: Evidence) -> tuple[list[int], int]:
     """
     frame, callers = evidence.executions.frame, evidence.calls["thread"].unique().implode()
     row = where(frame["definition"].is_not_null() & frame["call"].is_not_null())
-    ran = rows(frame[["at", "thread"]], row).hstack(evidence.timeline.columns("function", rows=row))
+    named = evidence.timeline.columns("function", rows=pl.Series(row))
+    ran = rows(frame[["at", "thread"]], row).hstack(named)
     own = ran.filter((pl.col("thread") >= 0) & ~pl.col("thread").is_in(callers))
     threads = own.group_by("function").agg(pl.col("thread").n_unique())["thread"]
     return ran["at"].head(1).to_list(), max(threads, default=0)
