@@ -97,7 +97,9 @@ def read_gaps(evidence: Evidence) -> Gaps:
     # Where a callback calls functions after most steps, what makes an iterator is that.
     often = (pl.col("epoch") & pl.col("asked")).mean().over("name") >= _STEADY
     epoch = pl.col("epoch") & ~(often & (pl.len().over("name") >= _LEAST_CALLS))
-    steady = ((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~epoch
+    # A column of its own: polars takes the square of the groups for `over` within `over`.
+    gaps = gaps.with_columns(steady=((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~epoch)
+    steady = pl.col("steady")
     busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * _KERAS_US * pace)
     own_us = pl.when("of_keras").then(_KERAS_US * min(pace, _MOST_PACE)).otherwise(0.0)
     idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
