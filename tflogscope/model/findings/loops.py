@@ -118,8 +118,8 @@ def stake_us(evidence: Evidence) -> float:
 
     From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
     a step was waited for less. What it took of the data was waited for more. A stage that takes
-    longer than the steps would do without it is waited for even where the log hides that. It is at
-    most all that the loop would take.
+    longer than the steps would do without it is waited for even where the log hides that. Where it
+    does not, it is at most all that the loop would take.
     """
     waits, wait = _waits(evidence), waited_us(evidence)
     spans, bounds = evidence.spans, (waits["at"].min(), waits["at"].max())
@@ -140,7 +140,9 @@ def stake_us(evidence: Evidence) -> float:
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
-    return min(max(waited if _waits_in_log(evidence) else 0.0, hidden), evidence.loop_us)
+    if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
+        return max(hidden, 0.0)
+    return min(max(waited, hidden), evidence.loop_us)
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
