@@ -239,10 +239,9 @@ def _step(said: Summary, run: Tables) -> Iterator[Figure]:
     if not took.is_empty():
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
-        loops = spoken(float(said.paid_again["again_us"].sum()) / took.len())
-        about = (
-            f"median of {calls}, half {spoken(low)} to {spoken(high)}; loops take {loops} a call"
-        )
+        about = f"median of {calls}, half {spoken(low)} to {spoken(high)}"
+        if loops := float(said.paid_again["again_us"].sum()):
+            about += f"; loops take {spoken(loops / took.len())} a call"
         yield Figure("Step", spoken(median), about)
 
 

@@ -266,8 +266,8 @@ class Evidence:
     def loops(self) -> pl.DataFrame:
         """The spans of loops: what the program did again and again.
 
-        Threads that run Python code of tf.data, which call nothing and get no element, are left
-        out: while they work a loop waits, or does something else.
+        Threads that run Python code of tf.data, which call no function and get no element, are
+        left out.
         """
         asks = pl.col("is_call") | pl.col("op").is_in(NEXT)
         again = self.spans.filter("again")
