@@ -190,9 +190,12 @@ def _making(said: Summary, time: pl.DataFrame) -> dict[str, Any]:
     """What functions take before they run, once, if it is much, and more than the loops take."""
     paid = looked_up(time, said.paid_again, "phase").fill_null(0)
     made = paid.filter(pl.col("phase").is_in(_MAKING))
-    once = float(made.select((pl.col("wall_us") - pl.col("again_us")).sum()).item())
+    at_first = float(made.select((pl.col("wall_us") - pl.col("again_us")).sum()).item())
     loops = float(paid["again_us"].sum())
-    return {"making": once if once > max(loops, _WAITED_FOR) else None, "loops": loops or None}
+    return {
+        "making": at_first if at_first > max(loops, _WAITED_FOR) else None,
+        "loops": loops or None,
+    }
 
 
 def _inside(place: str | None, said: Summary) -> str | None:

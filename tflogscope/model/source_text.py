@@ -39,14 +39,14 @@ def line_with(
 
     Comments don't count.
     """
+    lines = [
+        (f"{file}:{number}", line)
+        for file in files
+        for number, line in enumerate(_lines(file, recorded_as), 1)
+    ]
     for name in names:
         named = re.compile(rf"^[^#]*(?<!\w){re.escape(name)}(?!\w)")
-        found = [
-            f"{file}:{number}"
-            for file in files
-            for number, line in enumerate(_lines(file, recorded_as), 1)
-            if named.search(line)
-        ]
+        found = [place for place, line in lines if named.search(line)]
         if len(found) == 1:
             return found[0]
     return None
