@@ -234,14 +234,16 @@ class _Thread:
     def loops(self) -> tuple[Integers, Integers]:
         """When the program was in a loop: begins and ends of its ops with the gaps before them.
 
-        The first trace and call of a Python function are of no loop, the later ones may be.
+        The first trace and call of a Python function are of no loop, the later ones may be; nor is
+        what makes variables.
         """
         names = self._of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
         of_first = pl.col("name").is_in(names)
         called = self._of.calls.lazy().filter(of_first)
         first = called.filter(pl.col("name").is_first_distinct()).select("at").collect()["at"]
         made = self.traced.filter(of_first)
-        spans = self.own(self._of.spans).filter(pl.len().over("op", "before") >= LEAST)
+        spans = self.own(self._of.spans).filter(~pl.col("makes"))
+        spans = spans.filter(pl.len().over("op", "before") >= LEAST)
         spans = looked_up(spans[["at", "since"]], self.items[["at", "end"]], "at")
         since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
         traced = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)

@@ -19,6 +19,8 @@ is played back does so in up to 240 µs, other ops in 20 to 100.
 """
 LEAST = 4
 """Times that one span follows another, for it to be of a loop."""
+_MAKING = ("variable", "metric-variable", "optimizer-variable", "optimizer-variable-while-traced")
+"""Rules of what makes a variable, which a program does once: models are built like that."""
 _PAUSE = 10  # a gap so many times as long as half of them are is no step's
 _FAR = 1 << 44  # beyond any `at`
 _USUAL_LINE_US = 5.0  # of the hook, on the CPU on which DISPATCH_US was measured
@@ -70,9 +72,11 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
     kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
     are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
-    usually; again: of a loop; session (how many calls began on the thread).
+    usually; again: the two follow each other in a loop; makes: one of them makes a variable, which
+    is of no loop, unless a model is loaded in it; session (how many calls began on the thread).
     """
     spans = asked.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
+    making = holds(pl.col("rule").is_in(_MAKING))
     before = pl.col("op", "end", "end_at", "is_call").shift().over("thread").name.prefix("last_")
     spans = spans.with_columns(before).with_columns(
         last_end=pl.coalesce("last_end", "begin"), last_at=pl.coalesce("last_end_at", "begin_at")
@@ -97,6 +101,7 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
             (pl.len().over("op", "last_op") >= LEAST)
             & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
         ),
+        makes=making | making.shift().over("thread").fill_null(value=False),
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )
 

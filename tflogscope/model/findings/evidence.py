@@ -270,7 +270,7 @@ class Evidence:
         left out.
         """
         asks = pl.col("is_call") | pl.col("op").is_in(NEXT)
-        again = self.spans.filter("again")
+        again = self.spans.filter("again", ~pl.col("makes"))
         return again.filter(asks.any().over("thread") | ~asks.any())
 
     @cached_property

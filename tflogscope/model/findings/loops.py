@@ -100,9 +100,13 @@ def _epochs(function: str, evidence: Evidence) -> int:
     Keras 3 makes some that it asks for nothing (TFEpochIterator), and others are of validation.
     """
     steps = evidence.executions.steps
-    ran = rows(steps["at"], where(steps["function"].eq_missing(function)))
+    return _iterators(evidence, rows(steps["at"], where(steps["function"].eq_missing(function))))
+
+
+def _iterators(evidence: Evidence, at: pl.Series) -> int:
+    """How many iterators were the last one made at some line of these."""
     made = evidence.eager.filter(pl.col("op") == "MakeIterator")["at"].sort()
-    return pl.Series(made.search_sorted(ran)).n_unique()
+    return pl.Series(made.search_sorted(at)).n_unique()
 
 
 def python_map(evidence: Evidence) -> str | None:
@@ -146,8 +150,10 @@ def stake_us(evidence: Evidence) -> float:
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
-    count = _waits(evidence).height
-    return count >= LEAST and wait > max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
+    at = _waits(evidence)["at"]
+    count = len(at)
+    later = count - _iterators(evidence, at)  # for the first of an iterator buffers are filled
+    return later >= LEAST and wait > max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
 
 
 def _waits_in_log(evidence: Evidence) -> bool:
@@ -319,7 +325,9 @@ def _python_overhead(evidence: Evidence) -> Iterator[Finding]:
         return
     # With run_eagerly these gaps are Keras' own code.
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
-    of_loop = rows(spans, where(spans["again"] & ~is_among(spans["at"], of_keras)))
+    of_loop = rows(
+        spans, where(spans["again"] & ~spans["makes"] & ~is_among(spans["at"], of_keras))
+    )
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
     work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())
