@@ -353,6 +353,14 @@ def test_what_saving_asks_for_is_not_the_programs() -> None:
     assert found == {"Fill": 1, "Sqrt": 1}
 
 
+def test_what_a_layer_asks_for_to_learn_from_data_is_keras_own() -> None:
+    """Its table of words is read and filled between the calls of `adapt_step`."""
+    run = run_of("adapted__tf2.13.1__record")
+    assert run.unexpected_eager.is_empty()
+    adapted = run.timeline.filter(mode="eager", python="adapted.py:7", cause="outside-function")
+    assert "LookupTableExportV2" in adapted["op"].to_list()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "function", "amount"),

@@ -58,6 +58,11 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/engine/training", "loop", _LOOPS),
     ("/backend/tensorflow/trainer.py", "step", _STEPS),
     ("/backend/tensorflow/trainer.py", "loop", _LOOPS),
+    (
+        "preprocessing",
+        "loop",
+        ("adapt",),
+    ),  # of a layer: engine/base_preprocessing_layer.py, Keras 2
     ("/keras/callbacks", "callback"),
     ("/src/callbacks", "callback"),
     ("/tensorflow/python/checkpoint/", "saving"),
