@@ -30,7 +30,7 @@ from tflogscope.model.figures import duration
 from tflogscope.model.headline import read_verdict
 from tflogscope.model.origin import RECORD_MARK
 from tflogscope.model.slices.own_times import own_times
-from tflogscope.model.source_text import source_text
+from tflogscope.model.source_text import line_with, source_text
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views import document
@@ -185,6 +185,21 @@ def test_the_program_is_named_without_the_folder_of_its_interpreter(tmp_path: Pa
     assert tflogscope.open_log(path).headline.facts[0] == "python3 examples/train.py"
 
 
+def test_a_log_without_a_program_is_named_by_its_files(tmp_path: Path) -> None:
+    lines = raw_log("function_mlp__tf2.13.1__vlog2").splitlines(keepends=True)
+    parts = [tmp_path / "a.log", tmp_path / "b.log"]
+    parts[0].write_bytes(b"".join(lines[:500]))
+    parts[1].write_bytes(b"".join(lines[500:]))
+    assert tflogscope.open_log(parts[0]).headline.facts[0] == "a.log"
+    assert tflogscope.open_log(*parts).headline.facts[0] == "a.log and 1 more"
+
+
+def test_what_a_program_crashed_of_is_counted_once() -> None:
+    crashed = run_of("short_batch_wrong__tf2.20.0__record")
+    assert crashed.findings["severity"].to_list() == ["error", "error"]  # the crash, and its op
+    assert "and 1" not in crashed.headline.verdict
+
+
 def timeless(log: Log) -> str:
     """As glog writes it: without a year."""
     glog = r"I1121 03:56:34.000001    9000 \1"
@@ -319,6 +334,36 @@ def test_a_line_of_the_program_is_that_of_the_file_that_ran(
         assert source_text(place, later) is None, place
     assert source_text("train.py:2", None) is None
     assert source_text("train.py:2", {"started": {}}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x = 1  # eager\neager = 2\n", "set.py:2"),  # a comment is no setting
+        ("eager = 1\neager = 2\n", None),  # which of the two?
+        ("eagerly = 1\n", None),
+        ("a = 1\nb = 2\n", None),
+        ("other = 1\neager = 1\neager = 2\n", "set.py:1"),  # the next name has one line
+    ],
+)
+def test_a_setting_is_at_the_only_line_with_its_name(
+    text: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "set.py"
+    program.write_text(text)
+    later = {"started": datetime.fromtimestamp(program.stat().st_mtime + 2, UTC).isoformat()}
+    assert line_with(["eager", "other"], ["set.py"], later) == found
+
+
+def test_a_long_line_of_the_program_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "long.py"
+    program.write_text(f"{'x' * 160}\n{'y' * 161}\n")
+    later = {"started": datetime.fromtimestamp(program.stat().st_mtime + 2, UTC).isoformat()}
+    assert source_text("long.py:1", later) == "x" * 160
+    assert source_text("long.py:2", later) == "y" * 160 + "…"
+    assert source_text("long.py:2", later, None) == "y" * 161
 
 
 def test_the_bar_of_the_wall_time_is_the_table_time(keras: tuple[str, Page]) -> None:

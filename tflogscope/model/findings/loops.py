@@ -30,6 +30,7 @@ _MUCH = 2
 _CAPPED = 1.05  # times what is left of a time, for the whole of it to be said
 GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = 0.3  # of the wait that a stage has to take to be named
+_ALONE = 0.3  # of what a stage takes, on one thread: more threads help a map with less of it little
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _SPLIT_US = 100.0
 _BUSY = 0.3  # of the loop: Python code of tf.data that runs so long is what it waits for
@@ -60,6 +61,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     steps = max(evidence.loop_us - wait, 0.0)
     stake = stake_us(evidence)
     serial = bool(mapped) and not parallel
+    wide = serial and slow["alone"] < _ALONE
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
     if again:  # each epoch but the first is read from memory
@@ -76,11 +78,12 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "mapped": mapped,
         "stage_us": slow.get("took_us"),
         "again": epochs if again else None,
-        "serial": serial,
+        "serial": serial and not wide,
+        "wide": wide,
         "wait": wait,
         "unread": not slow,
         "prefetch": not slow and "Prefetch" not in there,
-        "saved": at_stake,
+        "saved": at_stake if again or not wide else None,
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
     made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
