@@ -38,11 +38,14 @@ _QUICK = 0.05  # of the spans of one kind, those that waited for nothing
 _LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
 
-def loop_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Waiting for data, checkpoints, and Python code between eager ops."""
+def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
+    """Waiting for data, checkpoints, and Python code between eager ops.
+
+    `trained`: the lines of ops that are eager training steps.
+    """
     yield from _input_bound(evidence)
     yield from _checkpoints(evidence)
-    yield from _python_overhead(evidence)
+    yield from _python_overhead(evidence, trained)
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -318,19 +321,21 @@ def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
 # ---- Python --------------------------------------------------------------------------------------
 
 
-def _python_overhead(evidence: Evidence) -> Iterator[Finding]:
+def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
     """Long gaps before the same op, again and again, in a loop of eager ops.
 
-    Between calls of functions `between-steps` has them.
+    Between calls of functions `between-steps` has them. Between ops of a training step that one
+    line of the program asked for, TensorFlow or Keras ran: a tf.function leaves that out as well.
     """
     spans = evidence.spans
     if spans.is_empty() or int(spans["is_call"].sum()) >= LEAST:
         return
     # With run_eagerly these gaps are Keras' own code.
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
-    of_loop = rows(
-        spans, where(spans["again"] & ~spans["makes"] & ~is_among(spans["at"], of_keras))
-    )
+    line = evidence.lines.begun_at(spans["at"])
+    of_step = is_among(spans["at"], trained) & holds(line == line.shift())
+    left_out = spans["makes"] | is_among(spans["at"], of_keras) | of_step
+    of_loop = rows(spans, where(spans["again"] & ~left_out))
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
     work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())

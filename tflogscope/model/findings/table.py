@@ -115,8 +115,9 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from recording_findings(evidence)
     yield from eager_findings(evidence)
     yield from tracing_findings(evidence)
-    yield from between_findings(evidence, set(eager_training(evidence)["beside"].drop_nulls()))
-    yield from loop_findings(evidence)
+    training = eager_training(evidence)
+    yield from between_findings(evidence, set(training["beside"].drop_nulls()))
+    yield from loop_findings(evidence, training["at"])
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
 
