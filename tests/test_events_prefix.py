@@ -45,6 +45,16 @@ def test_absl_times(moments: list[datetime]) -> None:
     assert times_of("absl", [f"I0000 00:00:{time:010}" for time in seconds]) == moments
 
 
+def test_a_date_with_a_letter_of_several_bytes_is_no_time() -> None:
+    """A damaged date has as many bytes as others, but fewer characters."""
+    clocks = ["2026-11-21 04:08:05", "2026-11-21 0\u033e08:05", "2025-11-21 04:08:05"]
+    assert times_of("classic", clocks) == [
+        datetime(2026, 11, 21, 4, 8, 5),  # noqa: DTZ001
+        None,
+        datetime(2025, 11, 21, 4, 8, 5),  # noqa: DTZ001
+    ]
+
+
 def test_a_dialect_without_a_year_has_no_time(opened: Open) -> None:
     log = Log()
     start = log.prefix("tensorflow/core/common_runtime/executor.cc", 841)

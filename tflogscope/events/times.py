@@ -41,7 +41,8 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
     9999: Python's datetime has no others.
     """
     shape = prefix.shape[: prefix.fraction]
-    raw = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)
+    # All have as many bytes as the shape, not as many characters: a damaged one may have any.
+    raw = np.frombuffer("".join(texts).encode(), np.uint8)
     letters = raw.reshape(len(texts), len(shape)) if texts else np.zeros((0, len(shape)), np.uint8)
     wrong = np.zeros(len(texts), bool)
 
