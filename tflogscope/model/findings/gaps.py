@@ -93,6 +93,8 @@ def read_gaps(evidence: Evidence) -> Gaps:
         known=pl.col("known").any(),
     )
     gaps = gaps.join(per, left_on="at", right_on="gap_at", maintain_order="left")
+    # What a callback that writes a checkpoint asks for is in `checkpoints`.
+    gaps = gaps.with_columns(asked_us=pl.when(~pl.col("saved")).then("asked_us").otherwise(0.0))
     usual = pl.col("gap").median().over("name")
     # Where a callback calls functions after most steps, what makes an iterator is that.
     often = (pl.col("epoch") & pl.col("asked")).mean().over("name") >= _STEADY

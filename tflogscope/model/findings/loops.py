@@ -22,6 +22,7 @@ SAVING = "<saving>"
 PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 """Kernels that run Python code (python/lib/core/py_func.cc)."""
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
+_OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
 _WORTH = 0.1  # of the time of the loop
 _PAUSE = 10  # a wait so many times as long as half of them are is no step's
 # A save is much the same each time. What takes so many times as long as usual waited for the
@@ -287,7 +288,9 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     # What a call is behind is there, too: the list of checkpoints is written last.
     spans = spans.with_columns(session=pl.col("session") - pl.col("is_call"))
     session = pl.col("save").any().over("thread", "session")
-    inside = session & ~pl.col("op").is_in(NEXT) if with_calls else pl.col("save")
+    # A loop over data that begins or goes on there is not.
+    data = pl.col("op").str.contains(_OF_DATA)
+    inside = session & ~data if with_calls else pl.col("save")
     own = pl.when("is_call").then(0.0).otherwise("own_us")
     usual = own.median().over("before", "op")
     around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
