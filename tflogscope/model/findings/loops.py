@@ -65,9 +65,9 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     steps = max(evidence.loop_us - wait, 0.0)
     stake = stake_us(evidence)
     serial = bool(mapped) and not parallel
-    wide = serial and slow["alone"] < _ALONE
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
+    wide = serial and not again and slow["alone"] < _ALONE
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
@@ -87,7 +87,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "wait": wait,
         "unread": not slow,
         "prefetch": not slow and "Prefetch" not in there,
-        "saved": at_stake if again or not wide else None,
+        "saved": None if wide else at_stake,
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
     made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
