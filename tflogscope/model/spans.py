@@ -101,7 +101,7 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
             (pl.len().over("op", "last_op") >= LEAST)
             & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
         ),
-        makes=making | making.shift().over("thread").fill_null(value=False),
+        makes=making | holds(making.shift().over("thread")),
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )
 

@@ -58,11 +58,7 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/engine/training", "loop", _LOOPS),
     ("/backend/tensorflow/trainer.py", "step", _STEPS),
     ("/backend/tensorflow/trainer.py", "loop", _LOOPS),
-    (
-        "preprocessing",
-        "loop",
-        ("adapt",),
-    ),  # of a layer: engine/base_preprocessing_layer.py, Keras 2
+    ("preprocessing", "loop", ("adapt",)),  # a layer; Keras 2: base_preprocessing_layer.py
     ("/keras/callbacks", "callback"),
     ("/src/callbacks", "callback"),
     ("/tensorflow/python/checkpoint/", "saving"),
