@@ -192,23 +192,26 @@ class Costs:
 
     def _taking(self, price: Price) -> pl.DataFrame:
         """What later runs of nodes take: definition, runs, takes, log (µs), calls."""
-        lines = pl.min_horizontal("primitives", pl.col("records") - 1)
-        quick = pl.col("quick") - price.quick * (pl.col("records") - lines)
-        usual = pl.col("usual") - price.usual * (pl.col("records") - lines)
-        of_lines = pl.min_horizontal(
-            (quick - pl.col("primitive_us")).clip(0) * _OF_LINES,
+        nodes = self._nodes
+        names = ("quick", "usual", "records", "primitives", "primitive_us", "mean", "cheap")
+        quick, usual, records, primitives, primitive_us, mean, cheap = (
+            nodes[name].to_numpy() for name in names
+        )
+        lines = np.minimum(primitives, records - 1)
+        quicker = quick - price.quick * (records - lines)
+        usually = usual - price.usual * (records - lines)
+        of_lines = np.minimum(
+            np.maximum(quicker - primitive_us, 0) * _OF_LINES,
             lines * (_RECORDS_A_LINE * price.quick),
         )
-        quick, usual = ((each - of_lines).clip(_CHEAP_US) for each in (quick, usual))
-        sure = quick / (quick + _SURE_AT * price.usual)
-        takes = pl.max_horizontal(quick + sure * (usual - quick), "primitive_us")
-        cold = pl.min_horizontal(takes * COLD, price.quick)
-        takes = pl.when(pl.col("primitives") == 0).then(takes - cold).otherwise(takes)
-        takes = pl.when("cheap").then(_CHEAP_US).otherwise(takes)
-        takes = pl.min_horizontal(takes, "mean")
-        return self._nodes.select(
-            "definition", "runs", "calls", takes=takes, log=pl.col("usual") - takes
-        )
+        quicker, usually = (np.maximum(each - of_lines, _CHEAP_US) for each in (quicker, usually))
+        sure = quicker / (quicker + _SURE_AT * price.usual)
+        takes = np.maximum(quicker + sure * (usually - quicker), primitive_us)
+        cold = np.minimum(takes * COLD, price.quick)
+        takes = np.where(primitives == 0, takes - cold, takes)
+        takes = np.minimum(np.where(cheap, _CHEAP_US, takes), mean)
+        found = pl.DataFrame({"takes": takes, "log": usual - takes})
+        return nodes[["definition", "runs", "calls"]].hstack(found)
 
     def _of_nodes(self, price: Price) -> pl.DataFrame:
         """The runs of nodes: row, work_us, pace_us."""

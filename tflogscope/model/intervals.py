@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.frames import Integers
+from tflogscope.model.frames import Integers, distinct
 
 
 def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
@@ -23,14 +23,10 @@ def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
 def union(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
     """Return the intervals joined where they touch or overlap, in order; empty ones are dropped."""
     real = end > begin
-    begin, end = begin[real], end[real]
-    if not len(begin):
-        return begin, end
-    order = np.argsort(begin, kind="stable")
-    begin, reach = begin[order], np.maximum.accumulate(end[order])
-    first = np.concatenate([[True], begin[1:] > reach[:-1]])
-    last = np.concatenate([first[1:], [True]])
-    return begin[first], reach[last]
+    begin, end = np.sort(begin[real]), np.sort(end[real])
+    # Where the n-th end comes before the next begin, all n that have begun are over.
+    apart = begin[1:] > end[:-1]
+    return begin[np.append(True, apart)[: len(begin)]], end[np.append(apart, True)[: len(end)]]
 
 
 def covered(begin: Integers, end: Integers, edges: Integers) -> Integers:
@@ -85,7 +81,7 @@ def first_open(
     Returns the edges of the pieces, and for each piece the least `order` of the intervals that are
     open in it; where none is, one more than the greatest that there is.
     """
-    edges = np.unique(np.clip(np.concatenate([[first, last], begin, end]), first, last))
+    edges = distinct(np.clip(np.concatenate([[first, last], begin, end]), first, last))
     kinds = int(order.max()) + 1 if len(order) else 0
     found = np.full(len(edges) - 1, kinds)
     for kind in reversed(range(kinds)):

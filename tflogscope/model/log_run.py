@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model import summary
 from tflogscope.model.executions import with_places
-from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.table import findings_table, lead_of
-from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
-from tflogscope.model.links.linked import library_facts, onednn_facts
 from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.parts import Part, read_parts
-from tflogscope.model.phases import paid_again, time_table
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 
+# What few commands need is imported where it is made.
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Rewriters, Summary
     from tflogscope.model.memory import Memory
 
 
@@ -110,11 +106,20 @@ class LogRun(Run):
     @cached_property
     def rewriters(self) -> Rewriters:
         """See `Run.rewriters`."""
+        from tflogscope.model import summary
+
         return summary.rewriter_facts(self.events, self.stages.linked, self.rewrites)
 
     @cached_property
     def summary(self) -> Summary:
         """See `Run.summary`."""
+        from tflogscope.model import summary
+        from tflogscope.model.facts import Summary
+        from tflogscope.model.findings.table import lead_of
+        from tflogscope.model.limits import limit_facts
+        from tflogscope.model.links.linked import library_facts, onednn_facts
+        from tflogscope.model.phases import paid_again
+
         of = self.stages
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
         ops = summary.op_facts(of.executions, of.statuses, of.costs)
@@ -183,6 +188,18 @@ def _statuses(of: Evidence) -> pl.DataFrame:
     return with_places(of.events.spans, found)
 
 
+def _findings(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.findings.table import findings_table
+
+    return findings_table(of)
+
+
+def _time(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.phases import time_table
+
+    return time_table(of)
+
+
 def _preparations(of: Evidence) -> pl.DataFrame:
     from tflogscope.model.slices.preparations import read_preparations
 
@@ -197,8 +214,8 @@ _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "rewrites": lambda of: rewrites_table(of.executions, of.instantiations, of.graph_nodes),
     "primitives": lambda of: primitives_table(of.events, of.executions, of.linked.links, of.lines),
     "coverage": lambda of: of.events.coverage,
-    "findings": findings_table,
-    "time": time_table,
+    "findings": _findings,
+    "time": _time,
     "stacks": lambda of: of.lines.table(),
     "asked": _asked,
     "links": _links,

@@ -12,7 +12,7 @@ from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded, summed
-from tflogscope.model.frames import among, last_before, rows
+from tflogscope.model.frames import among, first_of_each, first_with, last_before, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op
@@ -26,38 +26,34 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most work first."""
     executions = timeline.executions
     alive = pl.col("status") != "dead"
-    duration = pl.col("duration_us").filter(alive)
-    frame = executions.frame.hstack([timeline.costs.of_executions["pace_us"]])
-    work = pl.col("pace_us").filter(alive)
-    grouped = (
-        frame.lazy()
-        .group_by("signature")
-        .agg(
-            executions=alive.sum(),
-            dead=(~alive).sum(),
-            work_us=pl.when(work.count() > 0).then(rounded(work.sum())),
-            total_us=pl.when(duration.count() > 0).then(duration.sum()),
-            mean_us=rounded(duration.mean()),
-            min_us=duration.min(),
-            p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
-            p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
-            max_us=duration.max(),
-            at=pl.col("at").min(),
-        )
+    pace = timeline.costs.of_executions["pace_us"]
+    frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack([pace])
+    duration, work = (pl.col(name).filter(alive) for name in ("duration_us", "pace_us"))
+    grouped = frame.group_by("signature").agg(
+        executions=alive.sum(),
+        dead=(~alive).sum(),
+        work_us=pl.when(work.count() > 0).then(rounded(work.sum())),
+        total_us=pl.when(duration.count() > 0).then(duration.sum()),
+        mean_us=rounded(duration.mean()),
+        min_us=duration.min(),
+        p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
+        p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
+        max_us=duration.max(),
+        at=pl.col("at").min(),
     )
     ran = linked.lines.drop_nulls("execution")
     signature = executions.signature[ran["execution"]]
     primitives = ran.group_by(signature=signature).agg(
         primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
     )
-    implementations = _distinct(
-        pl.LazyFrame([signature.alias("signature"), ran["implementation"]]), "implementations"
-    )
-    table = executions.signatures.lazy().join(grouped, on="signature")
-    for more in (primitives, implementations, _lines(timeline), *_asked_for(timeline)):
-        table = table.join(more.lazy(), on="signature", how="left")
-    table = table.sort("work_us", "at", descending=[True, False], nulls_last=True)
-    placed = with_places(executions.spans, table.collect())
+    implementations = _distinct(signature, ran["implementation"], "implementations")
+    more = (executions.signatures, primitives, implementations, _lines(timeline))
+    for each in (*more, *_asked_for(timeline)):
+        place = first_with(each["signature"].to_numpy(), executions.signatures.height)
+        found = rows(each.drop("signature"), place[grouped["signature"].to_numpy()])
+        grouped = grouped.hstack(found)
+    table = grouped.sort("work_us", "at", descending=[True, False], nulls_last=True)
+    placed = with_places(executions.spans, table)
     return as_table(
         "ops", placed.with_columns(pl.col("primitives").fill_null(0), first_line="line")
     )
@@ -65,38 +61,37 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
 
 def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
     """The functions, and then the causes, of each signature."""
+    executions = timeline.executions
     for name in ("function", "cause"):
         # Numbers of what is different: a node runs thousands of times.
         _, values = timeline.column(name)
-        rank = pl.col(name).cast(pl.String).rank("dense").cast(pl.Int64).fill_null(0)
-        texts = pl.DataFrame({name: values}).with_columns(number=rank)
-        number = texts["number"][timeline.executions.asked]
-        signature, key = pl.col("key") // HALF, pl.col("key") % HALF
-        named = pl.LazyFrame({"key": pair(timeline.executions.signature, number)}).unique()
-        named = named.select(signature=signature.cast(pl.Int32), number=key)
-        named = named.join(texts.lazy().unique("number"), on="number")
-        yield _distinct(named.select("signature", name), f"{name}s")
+        values = values.cast(pl.String)
+        rank = values.rank("dense").cast(pl.Int64).fill_null(0)
+        key = pair(executions.signature, rank[executions.asked]).unique()
+        place = first_with(rank.to_numpy(), len(rank) + 1)
+        texts = rows(values, place[(key % HALF).to_numpy()])
+        yield _distinct((key // HALF).cast(pl.Int32).alias("signature"), texts, f"{name}s")
 
 
 def _lines(timeline: Timeline) -> pl.DataFrame:
     """The line that most of a signature's executions come from: python, python_executions."""
-    known = timeline.columns("signature", "status", "python").lazy().drop_nulls("python")
-    alive = known.filter(pl.col("status") != "dead")
+    known = timeline.columns("signature", "status", "python")
+    alive = rows(known, where(known["python"].is_not_null() & (known["status"] != "dead")))
     counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
         python_executions=pl.len().cast(pl.UInt32)
     )
     counted = counted.sort("python_executions", "python", descending=[True, False])
-    return counted.unique("signature", keep="first", maintain_order=True).collect()
+    return first_of_each(counted, "signature")
 
 
-def _distinct(pairs: pl.LazyFrame, name: str) -> pl.DataFrame:
-    """The distinct texts (the last column) of each signature, sorted and `;`-joined."""
-    texts = pairs.select("signature", pl.last().cast(pl.String).alias(name)).drop_nulls().unique()
-    found = texts.collect().lazy()
+def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFrame:
+    """The distinct texts of each signature, sorted and `;`-joined."""
+    known = pl.DataFrame([signatures, texts.cast(pl.String).alias(name)]).drop_nulls().unique()
     # Most have one. To join those of a group takes some hundred bytes.
-    alone = pl.col("signature").is_unique()
-    several = found.filter(~alone).sort(name).group_by("signature").agg(pl.col(name).str.join(";"))
-    return pl.concat([found.filter(alone), several]).collect()
+    alone = known["signature"].is_unique()
+    several = rows(known, where(~alone)).sort(name)
+    joined = several.group_by("signature").agg(pl.col(name).str.join(";"))
+    return rows(known, where(alone)).vstack(joined)
 
 
 # ---- primitives: a row for each verbose line -----------------------------------------------------

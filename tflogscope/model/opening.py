@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.errors import NothingRecognised
@@ -81,12 +83,20 @@ def _scanned(
     progress: Callable[[int, int | None], None] | None,
 ) -> Events:
     with Scan(sources, grammar, threads) as scan:
-        # Imported while the log is scanned.
-        import tflogscope.model.log_run  # noqa: F401
+        # On a thread of its own: where Python's stack is already deep, it can take a page of memory
+        # for a call and give it back at each return, thousands of times.
+        importing = threading.Thread(target=_import_model)
+        importing.start()
+        importing.join()
         from tflogscope.events.events import Events
 
         scan.wait(progress)
         return Events(scan, grammar)
+
+
+def _import_model() -> None:
+    with suppress(BaseException):  # what fails is imported again where it is used, and fails there
+        import tflogscope.model.log_run  # noqa: F401
 
 
 def _why(error: NothingRecognised, sources: list[Source]) -> NothingRecognised:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.errors import UsageError
-from tflogscope.model.facts import Rewriters, Summary
-from tflogscope.model.headline import Headline, read_headline
 from tflogscope.model.origin import Input
 from tflogscope.model.tables import Tables
 from tflogscope.model.unexpected import eager_executions, is_unexpected
@@ -19,6 +17,8 @@ from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Rewriters, Summary
+    from tflogscope.model.headline import Headline
     from tflogscope.model.memory import Memory
     from tflogscope.model.slices.slices import Slices
 
@@ -84,6 +84,8 @@ class Run(Tables):
     @cached_property
     def headline(self) -> Headline:
         """The verdict in one sentence, and the figures that it starts with."""
+        from tflogscope.model.headline import read_headline
+
         return read_headline(self.summary, self, self.slices, self.recorded_as or {})
 
     @cached_property
