@@ -39,7 +39,7 @@ def repeated_lines(lines: pl.DataFrame) -> tuple[int, int] | None:
     timed = np.flatnonzero(lines["duration_us"].is_not_null().to_numpy())
     durations = lines["duration_us"].to_numpy()[timed]
     first = durations[:_LEAST_LINES]
-    if len(set(first.tolist())) < _LEAST_DURATIONS:
+    if len(np.unique(first)) < _LEAST_DURATIONS:
         return None
     rows = np.arange(1, len(durations) - _LEAST_LINES + 1)
     for place, duration in enumerate(first):

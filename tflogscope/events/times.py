@@ -71,9 +71,9 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
 def seconds_of(texts: pl.Series, tags: Clock, prefixes: Sequence[Prefix]) -> Integers:
     """The same of clocks by the number of their prefix (`tags`), and NO_TIME at the end."""
     seconds = np.full(len(tags) + 1, NO_TIME)
-    for tag, prefix in enumerate(prefixes):
+    for tag in np.unique(tags).tolist():
         mine = np.flatnonzero(tags == tag)
-        seconds[mine] = clock_seconds(texts.gather(mine).to_list(), prefix)
+        seconds[mine] = clock_seconds(texts.gather(mine).to_list(), prefixes[tag])
     return seconds
 
 

@@ -78,7 +78,7 @@ def _match(
         # A round takes a plan, so that few are tried all at once.
         is_next = (np.diff(row, prepend=-1) > 0) | (len(row) < _FEW)
         now, which = row[is_next], number[is_next]
-        tried = {each: now[which == each] for each in pl.Series(which).unique().sort()}
+        tried = {each: now[which == each] for each in np.unique(which).tolist()}
         taken = at_once(
             _is(pl.lit(texts[pl.Series(rows)]), messages[each]).arg_true()
             for each, rows in tried.items()

@@ -7,6 +7,7 @@ say.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
@@ -14,7 +15,6 @@ from tflogscope.model.executions import Executions
 from tflogscope.model.frames import (
     Integers,
     among,
-    distinct,
     first_after,
     holds,
     last_before,
@@ -138,7 +138,7 @@ def _by_thread(spans: pl.DataFrame) -> _Spans:
 
 def _covered(spans: _Spans, thread: Integers, since: Integers, until: Integers) -> float:
     covered = 0
-    for each in distinct(thread):
+    for each in np.unique(thread):
         if each in spans:
             own = thread == each
             covered += int(covered_within(*spans[each], since[own], until[own]).sum())

@@ -44,16 +44,6 @@ def where(condition: pl.Series) -> Integers:
     return pl.int_range(len(condition), eager=True).filter(condition).to_numpy()
 
 
-def distinct(values: Integers) -> Integers:
-    """The distinct values, in order. NumPy's `unique` would import masked arrays for that alone."""
-    return pl.Series(values).unique().sort().to_numpy()
-
-
-def without(numbers: Integers, others: Integers) -> Integers:
-    """The numbers that are none of the others."""
-    return numbers[~np.isin(numbers, others)]
-
-
 def is_among(numbers: pl.Series, known: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
     return pl.Series(np.isin(numbers.to_numpy(), known), dtype=pl.Boolean)

@@ -125,8 +125,8 @@ def busiest_of(run: Tables) -> Busiest | None:
     own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True))
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
-    by = own.group_by("python", op=op, function=within).agg(pl.col(time).sum())
-    by = by.sort(time, "op", descending=True)
+    grouped = own.group_by("python", op=op, function=within, maintain_order=True)
+    by = grouped.agg(pl.col(time).sum()).sort(time, "op", descending=True, maintain_order=True)
     whole = float(by[time].sum())
     if not whole:
         return None

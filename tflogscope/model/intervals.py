@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.frames import Integers, distinct
+from tflogscope.model.frames import Integers
 
 
 def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
@@ -81,7 +81,7 @@ def first_open(
     Returns the edges of the pieces, and for each piece the least `order` of the intervals that are
     open in it; where none is, one more than the greatest that there is.
     """
-    edges = distinct(np.clip(np.concatenate([[first, last], begin, end]), first, last))
+    edges = np.unique(np.clip(np.concatenate([[first, last], begin, end]), first, last))
     kinds = int(order.max()) + 1 if len(order) else 0
     found = np.full(len(edges) - 1, kinds)
     for kind in reversed(range(kinds)):

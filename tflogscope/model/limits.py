@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import MOST_UNREAD, Events
@@ -16,14 +17,7 @@ from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
-from tflogscope.model.frames import (
-    holds,
-    is_among,
-    last_before,
-    rows,
-    where,
-    without,
-)
+from tflogscope.model.frames import holds, is_among, last_before, rows, where
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
@@ -91,7 +85,8 @@ def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
     alive = is_among(frame["signature"], of_onednn)
     for status in _NOT_RUN:
         alive &= frame["status"] != status
-    ran = without(where(alive), evidence.statuses["row"].drop_nulls().to_numpy())
+    ran = where(alive)
+    ran = ran[~np.isin(ran, evidence.statuses["row"].drop_nulls())]
     runs = dict(rows(kernels, rows(frame["signature"], ran)).value_counts().rows())
     lacks = bool(runs) and not evidence.recorded.onednn_verbose_lines
     silent = runs.get(_SGEMM, 0)

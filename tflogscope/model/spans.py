@@ -10,12 +10,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.costs import COLD, Price
-from tflogscope.model.frames import (
-    Integers,
-    distinct,
-    holds,
-    is_among,
-)
+from tflogscope.model.frames import Integers, holds, is_among
 
 DISPATCH_US = 300
 """The longest gap before an eager op that is taken as its own: what Python and TensorFlow need to
@@ -127,7 +122,7 @@ class WithoutLog:
         # A line about a node does not say which thread it is of; one thread traces at a time.
         nodes = events.messages("python_node").select("at")
         said = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
-        self._threads = distinct(threads.to_numpy())
+        self._threads = np.unique(threads.to_numpy())
         said = said.filter(is_among(said["thread"], self._threads))
         lines = ((usual, events.places_on(self._threads)), (hook, said), (hook, nodes))
         self._lines = [(price, each.columns, np.sort(self._places(each))) for price, each in lines]

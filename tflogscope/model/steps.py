@@ -26,7 +26,6 @@ from tflogscope.model.frames import (
     looked_up,
     rows,
     where,
-    without,
 )
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import WRAPPED, function_columns
@@ -166,7 +165,7 @@ def _called(dispatches: Dispatches) -> pl.DataFrame:
     calls = eager.select("at", "thread", "call", function="name", over=over)
     of_runs = runs["dispatch"].to_numpy()
     with_call = runs.hstack(rows(calls[["call", "over"]], of_runs))
-    lone = rows(calls, without(where(eager["is_call"]), of_runs))
+    lone = rows(calls, np.setdiff1d(where(eager["is_call"]), of_runs))
     known = pl.coalesce(pl.when(pl.col("thread") >= 0).then("over"), "end_at", "over")
     return (
         pl.concat([with_call, lone], how="diagonal")
@@ -238,7 +237,7 @@ def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> Integers:
     if outside.any():
         of_run, of_step = alike(called[["function"]], steps[["names"]])
         unsure = of_run[called["thread"].to_numpy() < 0]
-        astray = np.flatnonzero(np.isin(of_step, without(of_step[outside], unsure)))
+        astray = np.flatnonzero(np.isin(of_step, np.setdiff1d(of_step[outside], unsure)))
         pairs = pl.DataFrame({"function": of_step[astray], "step": astray}).join(
             pl.DataFrame({"function": of_run, "run": np.arange(called.height)}), on="function"
         )
@@ -297,7 +296,7 @@ def _by_order(
     Steps of one function run the same nodes, so they have the same signature; a run takes the
     signature that begins once in each of its function's runs and nowhere else.
     """
-    free = without(np.arange(called.height), found.run)
+    free = np.setdiff1d(np.arange(called.height), found.run)
     if not len(unknown) or not len(free):
         return
     at, nodes = (steps[name].to_numpy()[unknown] for name in ("at", "nodes"))

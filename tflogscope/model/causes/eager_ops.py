@@ -18,7 +18,6 @@ from tflogscope.model.executions import Executions
 from tflogscope.model.frames import (
     Integers,
     begins,
-    distinct,
     first_after,
     first_with,
     last_before,
@@ -82,7 +81,7 @@ def read_eager_ops(
         _outermost(_tapes(events), "tape"),
         _outermost(_python_code(executions), "python"),
     ]
-    threads = distinct(ops["thread"].to_numpy())
+    threads = np.unique(ops["thread"].to_numpy())
     between = pl.DataFrame({"at": np.full(len(threads), _LAST), "thread": threads})
     sequence = pl.concat([ops, *marks, between], how="diagonal")
     order = sequence["order"].fill_null(1).to_numpy()

@@ -20,7 +20,6 @@ from tflogscope.model.frames import (
     Booleans,
     Integers,
     alike,
-    distinct,
     filled,
     first_after,
     holds,
@@ -165,7 +164,7 @@ def _until(found: dict[str, Integers], executions: Executions) -> Integers:
 def _first_consumer(asked: pl.DataFrame, executions: Executions) -> Integers:
     """The line at which a node of the same step began that takes what the run put out."""
     runs = executions.runs
-    number = distinct(asked["definition"].to_numpy())
+    number = np.unique(asked["definition"].to_numpy())
     produced = rows(runs.definitions["node"], number[number >= 0])
     makers = pl.DataFrame({"node": produced, "produced": number[number >= 0]})
     taken = pl.col("inputs").str.split(", ")

@@ -18,14 +18,12 @@ from tflogscope.model.frames import (
     Booleans,
     Integers,
     alike,
-    distinct,
     first_after,
     first_with,
     holds,
     ranks,
     rows,
     where,
-    without,
 )
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
@@ -293,7 +291,7 @@ class _Linker:
         found, family = np.full(len(lines), -1), self.column("family")
         eager = (self.column("definition") < 0) & (self.column("thread") < 0)
         empty = np.flatnonzero(eager & ONCE[family])
-        empty = without(empty, used)
+        empty = np.setdiff1d(empty, used)
         begun = self.column("at")[empty]
         line, number = open_pairs(self.at[lines], begun, begun + STRAY_LINES * PLACES)
         able = self.roles[family[empty[number]], self.problem[lines][line]] == MAIN
@@ -313,7 +311,7 @@ class _Linker:
         # oneDNN says which component a line is of since 3.3; the header may be missing.
         flushed = self.lines["component"].count() or not may_be_late(self.events.onednn_version)
         # Lines that a buffer kept back surface together, in one execution or in none.
-        alone = len(distinct(sole[gemm & (sole >= 0)]))
+        alone = len(np.unique(sole[gemm & (sole >= 0)]))
         if flushed or alone >= (1 - LOST) * gemm.sum():
             return in_time
         # A block's end cuts a line in two; what is left of it has its place in the order.

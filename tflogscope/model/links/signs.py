@@ -9,15 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.frames import (
-    Booleans,
-    Integers,
-    alike,
-    distinct,
-    filled,
-    last_before,
-    rows,
-)
+from tflogscope.model.frames import Booleans, Integers, alike, filled, last_before, rows
 from tflogscope.model.links.kernels import BLOCKS, MULTIPLIES, NO_TENSOR, NUMBERS, OPERANDS
 from tflogscope.model.links.problems import BAGS, MATRIX
 from tflogscope.model.thresholds import CLOCK_SLACK, DURATION_FACTOR, DURATION_SLACK, HABITS
@@ -120,7 +112,7 @@ def habits(node: Integers, runs: Integers, problem: Integers, candidate: Integer
     """
     (key,) = alike(pl.DataFrame({"node": node[candidate], "problem": problem}))
     many = int(candidate.max(initial=0)) + 1
-    seen = np.bincount(distinct(key * many + candidate) // many)
+    seen = np.bincount(np.unique(key * many + candidate) // many)
     return np.searchsorted(HABITS, seen[key] / runs[node[candidate]], side="right")
 
 
