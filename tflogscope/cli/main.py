@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # The streaming engine wakes threads for each part of a plan: it takes five times as long.
     os.environ.setdefault("POLARS_ENGINE_AFFINITY", "in-memory")
+    # Nor more of its heaps, each of which keeps what is free for itself.
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "narenas:1")
     _open_what_is_closed()
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
