@@ -163,8 +163,10 @@ class Events:
     def unread(self) -> NDArray[np.int64]:
         """Places of all lines of oneDNN that can't be read; not all have a row in `primitives`."""
         at = self._store.column("verbose", "at")
-        read = self.primitives.filter(pl.col("reason").is_null())["at"].to_numpy()
-        return at[~np.isin(at, read)].astype(np.int64)
+        primitives = self.primitives
+        read = primitives["at"].filter(primitives["reason"].is_null())
+        unread: NDArray[np.int64] = at[~pl.Series(at).is_in(read.implode()).to_numpy()]
+        return unread
 
     @cached_property
     def late_plugins(self) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ def where(condition: pl.Series) -> Integers:
 
 def is_among(numbers: pl.Series, known: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
-    return pl.Series(np.isin(numbers.to_numpy(), known), dtype=pl.Boolean)
+    among = pl.Series(known).cast(numbers.dtype, strict=False).implode()
+    return holds(numbers.is_in(among))
 
 
 def holds(condition: _Column) -> _Column:

@@ -132,7 +132,7 @@ def library_facts(linked: Linked) -> list[Library]:
     """What the libraries of plug-ins ran. A time is None where no line has one."""
     found = []
     time = summed("duration_us")
-    for name in sorted(set(linked.lines["library"].to_list()) - {ONEDNN}):
+    for name in sorted({*linked.lines["library"].unique()} - {ONEDNN}):
         lines = linked.of(name).lines
         found.append(
             Library(
@@ -185,10 +185,10 @@ _PROBLEM = [
 def _first_and_later(primitives: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Times in µs of problems that were run more than once: of the first runs, of the others."""
     timed = where((primitives["event"] == "exec") & (primitives["duration_us"] >= 0))
-    runs = rows(primitives, timed)
+    runs = rows(primitives[["duration_us", *_PROBLEM]], timed)
+    runs = rows(runs, where(runs[_PROBLEM].is_duplicated()))
     (problem,) = alike(runs[_PROBLEM])
-    _, first, count = np.unique(problem, return_index=True, return_counts=True)
-    again = np.ones(len(problem), bool)
-    again[first] = False
+    is_first = np.zeros(len(problem), bool)
+    is_first[np.unique(problem, return_index=True)[1]] = True
     time = runs["duration_us"]
-    return rows(time, np.sort(first[count > 1])), rows(time, np.flatnonzero(again))
+    return rows(time, np.flatnonzero(is_first)), rows(time, np.flatnonzero(~is_first))
