@@ -21,7 +21,7 @@ from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
 from tflogscope.sources import Block, SourceAccount, read_ahead
 
-WORKERS = 2
+WORKERS = 3  # while one waits for its turn, or for the disk, two scan
 _TAIL = 1 << 16  # bytes of a source's end that are kept
 # The first line of a block, those that a torn one there may need, and a last line.
 _LEAST_LINES = 1 + 4 + 1
