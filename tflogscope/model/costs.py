@@ -20,7 +20,7 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
-from tflogscope.model.frames import first_with, looked_up, rows, where
+from tflogscope.model.frames import first_with, looked_up, only, rows, where
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import FUNCTION_CALLS
@@ -119,7 +119,7 @@ class Costs:
     def price(self) -> Price | None:
         """What a record costs; None: the log shows too little of it."""
         nodes = self._nodes
-        cheap = rows(nodes, where(nodes["cheap"] & (nodes["runs"] >= _STEADY_RUNS)))
+        cheap = only(nodes, nodes["cheap"] & (nodes["runs"] >= _STEADY_RUNS))
         runs = cheap["runs"].to_numpy()
         if runs.sum() < _LEAST_RUNS:
             return self._price_of_gaps()
@@ -159,11 +159,12 @@ class Costs:
         row, definition, signature, duration_us, records (as many as its duration holds),
         primitives, primitive_us.
         """
-        frame, row = self._executions.frame, where(chosen)
-        runs = rows(frame[["definition", "signature", "duration_us"]], row)
-        lines = (rows(frame["end_at"], row) - rows(frame["at"], row)) // PLACES
-        ran = rows(self._linked.by_execution, row).fill_null(0)
-        return runs.hstack([pl.Series("row", row), lines.clip(1).alias("records"), *ran])
+        frame = self._executions.frame
+        runs = only(frame[["definition", "signature", "duration_us"]], chosen)
+        lines = (frame["end_at"] - frame["at"]).filter(chosen) // PLACES
+        ran = only(self._linked.by_execution, chosen).fill_null(0)
+        row = pl.Series("row", where(chosen))
+        return runs.hstack([row, lines.clip(1).alias("records"), *ran])
 
     @cached_property
     def _nodes(self) -> pl.DataFrame:
@@ -248,7 +249,7 @@ class Costs:
         """
         frame = self._executions.frame
         called = rows(frame["call"], nodes["row"]).is_not_null()
-        nodes = rows(nodes, where(called & nodes["pace_us"].is_not_null()))
+        nodes = only(nodes, called & nodes["pace_us"].is_not_null())
         names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
         runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "pace_us"]])
         ran = runs.group_by("call").agg(

@@ -23,8 +23,8 @@ from tflogscope.model.frames import (
     holds,
     last_before,
     looked_up,
+    only,
     rows,
-    where,
 )
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
@@ -138,7 +138,7 @@ def _of_nodes(executions: Executions) -> Iterator[pl.DataFrame]:
 def _of_eager(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
     eager = executions.eager
-    failed = rows(eager, where(eager["status"] == "failed"))
+    failed = only(eager, eager["status"] == "failed")
     if failed.is_empty():
         return
     ends = events.messages("component_failed", "component_failed_sync", "exiting_call")

@@ -44,6 +44,20 @@ def where(condition: pl.Series) -> Integers:
     return pl.int_range(len(condition), eager=True).filter(condition).to_numpy()
 
 
+@overload
+def only(table: pl.DataFrame, condition: pl.Series) -> pl.DataFrame: ...
+@overload
+def only(table: pl.Series, condition: pl.Series) -> pl.Series: ...
+def only(table: pl.DataFrame | pl.Series, condition: pl.Series) -> pl.DataFrame | pl.Series:
+    """The rows of a table for which a condition holds; it doesn't where it is null."""
+    if isinstance(table, pl.Series):
+        return table.filter(condition)
+    if condition.all(ignore_nulls=False):
+        return table  # all of them: a copy would take memory
+    # All columns at once would wait for a thread of polars' pool.
+    return pl.DataFrame([column.filter(condition) for column in table.get_columns()])
+
+
 def is_among(numbers: pl.Series, known: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
     among = pl.Series(known).cast(numbers.dtype, strict=False).implode()

@@ -17,7 +17,14 @@ from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
-from tflogscope.model.frames import holds, is_among, last_before, rows, where
+from tflogscope.model.frames import (
+    holds,
+    is_among,
+    last_before,
+    only,
+    rows,
+    where,
+)
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
@@ -228,7 +235,7 @@ def _function(name: str) -> str:
 def _running(evidence: Evidence) -> Facts:
     """A call or an eager op had begun; what tf.data runs on its own may be under way at any end."""
     frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    open_ = rows(frame, where(frame["status"] == "unfinished"))
+    open_ = only(frame, frame["status"] == "unfinished")
     if open_.is_empty():
         return {}
     named = open_.hstack(rows(signatures[["op", "kind", "mode"]], open_["signature"]))
@@ -254,11 +261,11 @@ def _traced(evidence: Evidence) -> Facts:
         return {}
     marks, runs = events.messages(*TAPE_RECORDS), events.runs
     is_folding = pl.Series((events.steps == FOLDING_STEP)[runs["step"].to_numpy()])
-    shapes = events.with_threads(rows(runs, where(is_folding & (runs["at"] > ran)))[["at", "site"]])
+    shapes = events.with_threads(only(runs, is_folding & (runs["at"] > ran))[["at", "site"]])
     made = evidence.instantiations.spans
     until = rows(made["end_at"], last_before(shapes[["at", "thread"]], made[["at", "thread"]]))
-    outside = rows(shapes["thread"], where(~holds(until > shapes["at"])))
-    threads = pl.concat([outside, rows(marks["thread"], where(marks["at"] > ran))])
+    outside = only(shapes["thread"], ~holds(until > shapes["at"]))
+    threads = pl.concat([outside, only(marks["thread"], marks["at"] > ran)])
     last = pl.Series([shapes["at"].max(), marks["at"].max()], dtype=pl.Int64).max()
     if last is None or (events.messages("python_function")["at"] > last).any():
         return {}

@@ -12,7 +12,14 @@ from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded, summed
-from tflogscope.model.frames import among, first_of_each, first_with, last_before, rows, where
+from tflogscope.model.frames import (
+    among,
+    first_of_each,
+    first_with,
+    last_before,
+    only,
+    rows,
+)
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op
@@ -76,7 +83,7 @@ def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
 def _lines(timeline: Timeline) -> pl.DataFrame:
     """The line that most of a signature's executions come from: python, python_executions."""
     known = timeline.columns("signature", "status", "python")
-    alive = rows(known, where(known["python"].is_not_null() & (known["status"] != "dead")))
+    alive = only(known, known["python"].is_not_null() & (known["status"] != "dead"))
     counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
         python_executions=pl.len().cast(pl.UInt32)
     )
@@ -89,9 +96,9 @@ def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFram
     known = pl.DataFrame([signatures, texts.cast(pl.String).alias(name)]).drop_nulls().unique()
     # Most have one. To join those of a group takes some hundred bytes.
     alone = known["signature"].is_unique()
-    several = rows(known, where(~alone)).sort(name)
+    several = only(known, ~alone).sort(name)
     joined = several.group_by("signature").agg(pl.col(name).str.join(";"))
-    return rows(known, where(alone)).vstack(joined)
+    return only(known, alone).vstack(joined)
 
 
 # ---- primitives: a row for each verbose line -----------------------------------------------------

@@ -17,7 +17,14 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.figures import rounded
 from tflogscope.model.first_calls import compile_times
-from tflogscope.model.frames import Integers, is_among, looked_up, rows, where
+from tflogscope.model.frames import (
+    Integers,
+    is_among,
+    looked_up,
+    only,
+    rows,
+    where,
+)
 from tflogscope.model.intervals import covered_within, first_open
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.once import once
@@ -280,7 +287,7 @@ class _Thread:
         )
         call, node = (frame[name].fill_null(-1) for name in ("call", "definition"))
         there = is_among(call, within["call"]) & (node >= 0) & ~is_among(node, waits)
-        beside = rows(frame[names[:3]], where(there)).lazy().join(within.lazy(), on="call")
+        beside = only(frame[names[:3]], there).lazy().join(within.lazy(), on="call")
         beside = beside.filter(
             pl.col("time") < pl.col("until"), pl.col("end_time") > pl.col("since")
         )

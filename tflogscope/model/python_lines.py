@@ -15,7 +15,7 @@ from tflogscope.grammar.tables import as_table
 from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded
-from tflogscope.model.frames import first_of_each, row_with, rows, where
+from tflogscope.model.frames import first_of_each, only, row_with, rows, where
 from tflogscope.model.names import function_columns
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
@@ -132,7 +132,7 @@ class PythonLines:
         made = self._functions
         short = made.select(function_columns(pl.col("function"))["function"]).to_series()
         named = short.str.starts_with(function) if function.endswith("_") else short == function
-        of = rows(made["row"], where(named)).drop_nulls()
+        of = only(made["row"], named).drop_nulls()
         return self.python[of[0]] if of.len() else None
 
     def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:

@@ -31,7 +31,7 @@ from tflogscope.model.facts import (
     Slowed,
 )
 from tflogscope.model.figures import ranked_by, rounded, rounded_us
-from tflogscope.model.frames import among, is_among, row_with, rows, where
+from tflogscope.model.frames import among, is_among, only, row_with, rows
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import ONEDNN_ON
@@ -146,7 +146,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
     )
     signatures = executions.signatures[["mode", "kind", "op", "kernel", "rewrite"]]
     joined = grouped.hstack(rows(signatures, grouped["signature"]))
-    joined = rows(joined, where(joined["kind"] == "op"))
+    joined = only(joined, joined["kind"] == "op")
     first, last = (
         with_places(executions.spans, pl.DataFrame({"at": joined[edge]}))
         for edge in ("first", "last")
@@ -367,7 +367,7 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
     has_kernel = eligible.filter(HAS_KERNEL)
     on_kernel = has_kernel.filter(ON_KERNEL)
-    kept = rows(eligible, where(eligible["reason"].is_not_null()))
+    kept = only(eligible, eligible["reason"].is_not_null())
     time = ranked_by(nodes)
     by_op = (
         kept.lazy()

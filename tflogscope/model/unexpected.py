@@ -13,7 +13,7 @@ import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.executions import spelled
-from tflogscope.model.frames import last_before, row_with, rows, where
+from tflogscope.model.frames import last_before, only, row_with, rows, where
 
 After = Literal["first-call", "start"]
 
@@ -48,10 +48,10 @@ def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.Da
     number = where(executions["mode"] == "eager")
     row = pl.Series("row", number, pl.UInt32)
     eager = spelled(row.to_frame().hstack(rows(executions, number)))
-    calls, ops = function_calls(eager, functions), rows(eager, where(eager["kind"] == "op"))
+    calls, ops = function_calls(eager, functions), only(eager, eager["kind"] == "op")
     first_row, first = calls[["row", "function"]].row(0) if calls.height else (0, None)
     last = rows(calls["function"], last_before(ops[["row"]], calls[["row"]]))
-    known = rows(calls, where(calls["call"] >= 0))
+    known = only(calls, calls["call"] >= 0)
     around = rows(known["function"], row_with(ops[["call"]], known[["call"]]))
     return ops.with_columns(
         near=pl.coalesce(around, last, pl.lit(first, pl.String)),

@@ -21,6 +21,7 @@ from tflogscope.model.frames import (
     first_after,
     first_with,
     last_before,
+    only,
     row_with,
     rows,
     running,
@@ -123,7 +124,7 @@ def _python_code(executions: Executions) -> pl.DataFrame:
     is_python = where(runs.definitions["kernel"] == PYTHON_OP)
     row = np.flatnonzero(np.isin(runs.definition, is_python)) if len(is_python) else is_python
     nodes = {"at": runs.at[row], "end_at": runs.end_at[row], "thread": runs.thread(row)}
-    ops = rows(eager[[*nodes]], where(eager["op"] == PYTHON_OP))
+    ops = only(eager[[*nodes]], eager["op"] == PYTHON_OP)
     return pl.concat([pl.DataFrame(nodes), ops])
 
 

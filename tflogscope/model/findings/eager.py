@@ -20,7 +20,14 @@ from tflogscope.model.findings.loops import (
     stake_us,
     waited_us,
 )
-from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
+from tflogscope.model.frames import (
+    holds,
+    is_among,
+    last_before,
+    only,
+    row_with,
+    rows,
+)
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
@@ -43,8 +50,8 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     unexpected = evidence.placed.filter(is_unexpected())
     of_keras, of_python = (unexpected["judged_by"] == id_ for id_ in ("run-eagerly", "py-function"))
     if of_keras.any():
-        yield _ran(evidence, "run-eagerly", "run_eagerly", rows(unexpected, where(of_keras)))
-    yield from _of_python(evidence, rows(unexpected, where(of_python)))
+        yield _ran(evidence, "run-eagerly", "run_eagerly", only(unexpected, of_keras))
+    yield from _of_python(evidence, only(unexpected, of_python))
     trained = eager_training(evidence)
     if trained.height:
         yield _trained(evidence, trained)
@@ -52,7 +59,7 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     if trained.height:  # before its steps a program makes its variables and data
         settled |= unexpected["near"].is_null() & (unexpected["row"] < trained["row"][0])
     if not settled.all():
-        yield from _beside(evidence, rows(unexpected, where(~settled)))
+        yield from _beside(evidence, only(unexpected, ~settled))
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
@@ -72,12 +79,12 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     stakes = at_stake(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
     of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())
     steady = placed.select(holds((pl.col("calls") > 1) & (often | of_fit) & same)).to_series()
-    for ops in rows(placed, where(steady)).partition_by("near"):
+    for ops in only(placed, steady).partition_by("near"):
         stake = stakes.filter(pl.col("function") == ops["near"][0])
         if not (stake["idle_us"] > stake["eager_us"]).any():  # `between-steps` has it
             yield _steady(evidence, ops["near"][0], ops, stake)
     if not steady.all():
-        yield from _other(evidence, rows(placed, where(~steady)))
+        yield from _other(evidence, only(placed, ~steady))
 
 
 def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
@@ -284,7 +291,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
                 time = max(time, held_up_us(evidence))
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
-        inside = rows(ops, where(ops["near"] == function))
+        inside = only(ops, ops["near"] == function)
         facts = {
             "runs": runs,
             "inside": inside.height,

@@ -17,7 +17,14 @@ from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures, read_statuses
 from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.frames import is_among, looked_up, row_with, rows, where
+from tflogscope.model.frames import (
+    is_among,
+    looked_up,
+    only,
+    row_with,
+    rows,
+    where,
+)
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import MERGED, NEXT, function_columns
@@ -170,7 +177,7 @@ class Evidence:
             rule=pl.Series(self.reasons.rule),
             **function_columns(pl.col("name")),
         )
-        return rows(nodes, where(nodes["executions"] > 0))
+        return only(nodes, nodes["executions"] > 0)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
@@ -252,7 +259,7 @@ class Evidence:
         """
         if self.costs.price is None:
             return None
-        mine = rows(self.spans, where(is_among(self.spans["at"], at)))
+        mine = only(self.spans, is_among(self.spans["at"], at))
         own = pl.lit(0.0) if of_keras else pl.col("python_us")
         # Before the first op after a call Keras' loop may have run.
         own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)

@@ -13,7 +13,14 @@ import polars as pl
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
-from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
+from tflogscope.model.frames import (
+    Integers,
+    holds,
+    is_among,
+    last_before,
+    only,
+    rows,
+)
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
@@ -247,11 +254,11 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
     """The eager ops in the gaps: rows of `Evidence.placed`."""
-    ops = rows(evidence.placed, where(evidence.placed["time"] >= 0))
+    ops = only(evidence.placed, evidence.placed["time"] >= 0)
     # A gap may begin in the same µs as an op.
     begins = pl.DataFrame([ops["time"] + 1, ops["thread"]])
     until = rows(gaps["begin"], last_before(begins, gaps[["last_end", "thread"]]))
-    return rows(ops, where(ops["time"] < until))
+    return only(ops, ops["time"] < until)
 
 
 def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:

@@ -12,7 +12,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.findings.evidence import Evidence, Finding, most
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.first_calls import call_around, compile_times
-from tflogscope.model.frames import holds, is_among, rows, where
+from tflogscope.model.frames import holds, is_among, only, rows, where
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.processes import several_processes
 
@@ -175,7 +175,7 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     is_call = executions.signatures["kind"] == "call"
     what = ("definition", "signature")
     around = pl.col("own_us") - pl.col("primitive_us")
-    ran = rows(ran, where(~is_call[ran["signature"]])).sort("at")
+    ran = only(ran, ~is_call[ran["signature"]]).sort("at")
     # dnnl_sgemm, which Eigen's contraction calls for each of its blocks, keeps no primitive.
     ran = ran.filter(pl.col("primitive") != "gemm_api")
     ran = ran.with_columns(around=around, new=pl.struct(*what, "problem").is_first_distinct())

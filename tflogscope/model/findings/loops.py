@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence, Finding
-from tflogscope.model.frames import Integers, holds, is_among, rows, where
+from tflogscope.model.frames import Integers, holds, is_among, only, rows, where
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import NEXT
 from tflogscope.model.once import once
@@ -107,7 +107,7 @@ def _epochs(function: str, evidence: Evidence) -> int:
     Keras 3 makes some that it asks for nothing (TFEpochIterator), and others are of validation.
     """
     steps = evidence.executions.steps
-    return _iterators(evidence, rows(steps["at"], where(steps["function"].eq_missing(function))))
+    return _iterators(evidence, only(steps["at"], steps["function"].eq_missing(function)))
 
 
 def _iterators(evidence: Evidence, at: pl.Series) -> int:
@@ -233,7 +233,7 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait_us"])
     both = every.sort("at").collect()
     usual = both.select(pl.median("wait_us")).item() or 0.0
-    return rows(both, where(both["wait_us"] <= _PAUSE * usual))
+    return only(both, both["wait_us"] <= _PAUSE * usual)
 
 
 @once
@@ -338,7 +338,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     line = evidence.lines.begun_at(spans["at"])
     of_step = is_among(spans["at"], trained) & holds(line == line.shift())
     left_out = spans["makes"] | is_among(spans["at"], of_keras) | of_step
-    of_loop = rows(spans, where(spans["again"] & ~left_out))
+    of_loop = only(spans, spans["again"] & ~left_out)
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
     work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())

@@ -12,7 +12,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence, Finding, most, total
-from tflogscope.model.frames import is_among, row_with, rows, where
+from tflogscope.model.frames import is_among, only, row_with, rows, where
 from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
@@ -50,7 +50,7 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _off(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that oneDNN would have run if it were on."""
-    nodes = rows(evidence.nodes, where(evidence.nodes["reason"] == "onednn-off"))
+    nodes = only(evidence.nodes, evidence.nodes["reason"] == "onednn-off")
     eager = _eager_without(evidence, "onednn-off")
     if nodes.is_empty() and eager.is_empty():
         return
@@ -106,7 +106,7 @@ def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
     numbers = [number for number, rule in enumerate(RULES) if rule.reason == reason]
     kernels, eager = evidence.eager_kernel_of, evidence.eager
     kept = kernels["dispatch"].filter(is_among(kernels["rule"], numbers))
-    return rows(eager, where((eager["kind"] == "op") & is_among(eager["dispatch"], kept)))
+    return only(eager, (eager["kind"] == "op") & is_among(eager["dispatch"], kept))
 
 
 def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> str | None:
         mine = where(kernels.select(variable & double).to_series())
         asked = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
     else:
-        casts = rows(of, where(is_cast))
+        casts = only(of, is_cast)
         asked = lines.of_nodes(casts["name"], casts["node"])
     places = lines.named(asked).drop_nulls().unique()
     return places[0] if len(places) == 1 else None
@@ -188,7 +188,7 @@ def _waited_for(evidence: Evidence) -> float:
     """What calls waited for nodes in float64, of what these add up to on all threads."""
     types = evidence.executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     frame = evidence.executions.frame.drop_nulls(["definition", "call", "end_time"])
-    ran = rows(frame, where(is_among(frame["definition"], where(types == "DT_DOUBLE"))))
+    ran = only(frame, is_among(frame["definition"], where(types == "DT_DOUBLE")))
     begin, end = ran["time"].to_numpy(), ran["end_time"].to_numpy()
     if not (took := (end - begin).sum()):
         return 1.0
@@ -213,7 +213,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     longer than a call does, and kernels that reorder because the program says so.
     """
     long = (lines["primitive"] == "reorder") & (lines["duration_us"] >= _LEAST_REORDER_US)
-    linked = rows(lines.with_columns(counts=long), where(lines["execution"] >= 0))
+    linked = only(lines.with_columns(counts=long), lines["execution"] >= 0)
     if not linked["counts"].any():
         return
     executions, execution = evidence.executions, linked["execution"]
@@ -327,4 +327,4 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
         took_us=pl.coalesce(own_us, evidence.costs.of_executions["cost_us"][execution]),
         type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),
     )
-    return rows(products, where(products["type"] == "DT_FLOAT"))
+    return only(products, products["type"] == "DT_FLOAT")

@@ -15,7 +15,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import spelled
 from tflogscope.model.findings.evidence import Evidence, Finding, most
-from tflogscope.model.frames import rows, where
+from tflogscope.model.frames import only, rows
 from tflogscope.model.origin import footer_of, signal_name
 
 _MESSAGE = 240  # characters of a status that a finding quotes
@@ -182,7 +182,7 @@ def _unfinished(evidence: Evidence) -> Iterator[Finding]:
     Where the program ended by itself other text tore the records of the ends.
     """
     executions = evidence.executions
-    left = rows(executions.frame, where(executions.frame["status"] == "unfinished"))
+    left = only(executions.frame, executions.frame["status"] == "unfinished")
     causes = rows(executions.steps["cause"], left["step_row"])
     if evidence.ended or (causes == "dataset-function").sum() == left.height:
         return

@@ -12,7 +12,14 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence, Finding, total
-from tflogscope.model.frames import Integers, is_among, row_with, rows, where
+from tflogscope.model.frames import (
+    Integers,
+    is_among,
+    only,
+    row_with,
+    rows,
+    where,
+)
 from tflogscope.model.python_functions import (
     retrace_warnings,
     traces_recorded,
@@ -79,7 +86,7 @@ def _retracing_us(evidence: Evidence, again: pl.DataFrame) -> float | None:
     traced = _tracing_recorded(evidence, known)
     if traced is not None:
         return took + traced
-    calls = rows(spans, where(is_among(spans["at"], known["at"]) & spans["is_call"]))
+    calls = only(spans, is_among(spans["at"], known["at"]) & spans["is_call"])
     before = rows(spans, _before(spans, calls)).filter(
         ~pl.col("op").str.contains("IteratorGetNext")
     )
@@ -183,7 +190,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     more = pl.coalesce(_own_us() - pl.col("later_us"), ready)
     counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("took_us").is_not_null()
     per = evidence.first_calls.with_columns(more=pl.when(counts).then(more))
-    per = rows(per, where(per["more"] > 0))
+    per = only(per, per["more"] > 0)
     if per.is_empty():
         return
     most_of_all = per.slice(per["more"].arg_max() or 0, 1)

@@ -23,6 +23,7 @@ from tflogscope.model.frames import (
     filled,
     first_after,
     holds,
+    only,
     row_with,
     rows,
     where,
@@ -104,7 +105,7 @@ def compiled_runs(executions: Executions) -> pl.DataFrame:
     if not len(executions.runs):
         return frame.clear()
     alive = (frame["status"] == "done") | (frame["status"] == "unknown")
-    return rows(frame, where(alive & pl.Series(families(executions) == COMPILED)))
+    return only(frame, alive & pl.Series(families(executions) == COMPILED))
 
 
 def _rows_of_calls(executions: Executions, found: dict[str, Integers]) -> Integers:

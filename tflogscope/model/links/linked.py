@@ -14,7 +14,7 @@ from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.facts import FirstUse, Library, OneDNN, PrimitiveOps
 from tflogscope.model.figures import rounded, rounded_us, summed
-from tflogscope.model.frames import alike, first_with, rows, where
+from tflogscope.model.frames import alike, first_with, only, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 
@@ -37,12 +37,12 @@ class Linked:
 
     def of(self, library: str) -> Linked:
         """The lines of one library only."""
-        return replace(self, lines=rows(self.lines, where(self.lines["library"] == library)))
+        return replace(self, lines=only(self.lines, self.lines["library"] == library))
 
     @cached_property
     def executions(self) -> pl.DataFrame:
         """Executions that ran lines: execution (ascending), primitives, primitive_us."""
-        found = rows(self.lines, where(self.lines["execution"] >= 0)).group_by("execution")
+        found = only(self.lines, self.lines["execution"] >= 0).group_by("execution")
         time = summed("duration_us")
         ran = found.agg(primitives=pl.len().cast(pl.UInt32), primitive_us=time)
         return rows(ran, np.argsort(ran["execution"].to_numpy()))
@@ -72,7 +72,7 @@ def read_links(events: Events, executions: Executions) -> Linked:
     library = marker.replace_strict(names, default=ONEDNN, return_dtype=pl.String)
     links = links.hstack([library.alias("library")])
     columns = primitives[["duration_us", "implementation", "primitive"]]
-    lines = rows(links.hstack(columns), where(primitives["event"] == "exec"))
+    lines = only(links.hstack(columns), primitives["event"] == "exec")
     return Linked(links, lines, executions.frame.height)
 
 
@@ -83,7 +83,7 @@ def onednn_facts(
 
     `own_us`: see `Costs.own_us`. None if the log has no verbose line of oneDNN.
     """
-    primitives = rows(events.primitives, where(linked.links["library"] == ONEDNN))
+    primitives = only(events.primitives, linked.links["library"] == ONEDNN)
     if primitives.is_empty():
         return None
     linked = linked.of(ONEDNN)
@@ -96,7 +96,7 @@ def onednn_facts(
     first, later = _first_and_later(primitives)
     times = (
         lines["duration_us"],
-        rows(lines["duration_us"], where(lines["execution"] >= 0)),
+        only(lines["duration_us"], lines["execution"] >= 0),
         rows(ran["primitive_us"], timed),
         first,
         later,
@@ -118,7 +118,7 @@ def onednn_facts(
         ),
         reorders=_reorders(executions, lines),
         first_use=FirstUse(len(first), first_us, len(later), later_us),
-        created=_by(rows(primitives, where(event.str.starts_with("create:"))), "event"),
+        created=_by(only(primitives, event.str.starts_with("create:")), "event"),
         ops=PrimitiveOps(
             executions=len(timed),
             time_us=rounded_us(float(rows(around["own_us"], timed).sum())),
@@ -168,7 +168,7 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> pl.DataFrame:
 
     What transposes and quantizes for the program is left out: no layout is changed there.
     """
-    reorders = rows(lines, where((lines["primitive"] == "reorder") & (lines["execution"] >= 0)))
+    reorders = only(lines, (lines["primitive"] == "reorder") & (lines["execution"] >= 0))
     own = np.isin(families(executions)[reorders["execution"].to_numpy()], REORDERING)
     reorders = rows(reorders, np.flatnonzero(~own))
     names = executions.columns("node", "kernel", rows=reorders["execution"])
@@ -186,7 +186,7 @@ def _first_and_later(primitives: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Times in µs of problems that were run more than once: of the first runs, of the others."""
     timed = where((primitives["event"] == "exec") & (primitives["duration_us"] >= 0))
     runs = rows(primitives[["duration_us", *_PROBLEM]], timed)
-    runs = rows(runs, where(runs[_PROBLEM].is_duplicated()))
+    runs = only(runs, runs[_PROBLEM].is_duplicated())
     (problem,) = alike(runs[_PROBLEM])
     is_first = np.zeros(len(problem), bool)
     is_first[np.unique(problem, return_index=True)[1]] = True
