@@ -187,15 +187,17 @@ def _counters(slices: Slices, kernels: str) -> Iterator[bytes]:
 
 def _open_ops(frame: pl.DataFrame, is_op: pl.Series, is_graph: pl.Series) -> pl.DataFrame:
     """How many ops are open from then on, where it changes: ns, eager, graph."""
-    counted = []
     ops = frame.select("begin_ns", "end_ns").filter(is_op)
     of_graphs = is_graph.filter(is_op).to_numpy()
-    begin, end = ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy()
-    ns = np.unique(np.concatenate([begin, end]))
-    for here in (~of_graphs, of_graphs):
-        begun = np.searchsorted(np.sort(begin[here]), ns, side="right")
-        counted.append(begun - np.searchsorted(np.sort(end[here]), ns, side="right"))
-    return pl.DataFrame({"ns": ns, "eager": counted[0], "graph": counted[1]})
+    ns = np.concatenate([ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy()])
+    order = np.argsort(ns)
+    ns = ns[order]
+    last = np.append(ns[1:] != ns[:-1], True)[: len(ns)]  # of those at one time
+    eager, graph = (
+        np.cumsum(np.concatenate([here.astype(np.int64), -here.astype(np.int64)])[order])[last]
+        for here in (~of_graphs, of_graphs)
+    )
+    return pl.DataFrame({"ns": ns[last], "eager": eager, "graph": graph})
 
 
 def _rewritten_share(
