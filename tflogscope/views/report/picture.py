@@ -210,8 +210,9 @@ def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
 def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     """What is said of primitives, the distinct ones; and which of them each slice is (or null)."""
     columns = [name for name in _OF_PRIMITIVES if name in run.primitives.columns]
-    said = run.primitives.select(pl.col(columns).gather(frame["primitive"].cast(pl.UInt32)))
-    words = said.filter(frame["primitive"].is_not_null()).unique(maintain_order=True)
+    used = frame["primitive"].drop_nulls().unique().sort()
+    said = run.primitives.select(pl.col(columns).gather(used.cast(pl.UInt32)))
+    words = said.unique(maintain_order=True)
     number = said.join(
         words.with_row_index("number"),
         on=columns,
@@ -219,8 +220,9 @@ def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Se
         nulls_equal=True,
         maintain_order="left",
     )["number"]
-    is_primitive = frame["primitive"].is_not_null()
-    return words, number.cast(pl.Int64).set(~is_primitive, None)
+    return words, frame["primitive"].replace_strict(
+        used, number, default=None, return_dtype=pl.Int64
+    )
 
 
 def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) -> Columns:
