@@ -256,7 +256,10 @@ def test_what_does_not_fit_a_store_says_so(store: str, capsys: pytest.CaptureFix
     assert main(["analyze", store]) == 2
     assert "STORE#ID" in capsys.readouterr().err
     assert main(["ops", store, str(path_of(MLP))]) == 2
+    capsys.readouterr()
     assert main(["ops", f"{store}#nothing"]) == 2
+    hint = capsys.readouterr().err.splitlines()[1]
+    assert hint.startswith("It has 5 runs: bad, ") and hint.endswith(", …")
     assert main(["ops", f"{store}#bad"]) == 2
     with pytest.raises(UsageError, match="failed"):
         tflogscope.open_store(store).run("bad")

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.costs import COLD, Price
 from tflogscope.model.frames import Integers, holds, is_among
 
@@ -19,8 +20,6 @@ is played back does so in up to 240 µs, other ops in 20 to 100.
 """
 LEAST = 4
 """Times that one span follows another, for it to be of a loop."""
-_MAKING = ("variable", "metric-variable", "optimizer-variable", "optimizer-variable-while-traced")
-"""Rules of what makes a variable, which a program does once: models are built like that."""
 _PAUSE = 10  # a gap so many times as long as half of them are is no step's
 _FAR = 1 << 44  # beyond any `at`
 _USUAL_LINE_US = 5.0  # of the hook, on the CPU on which DISPATCH_US was measured
@@ -76,7 +75,8 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     is of no loop, unless a model is loaded in it; session (how many calls began on the thread).
     """
     spans = asked.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
-    making = holds(pl.col("rule").is_in(_MAKING))
+    makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
+    making = holds(pl.col("rule").is_in(makes))
     before = pl.col("op", "end", "end_at", "is_call").shift().over("thread").name.prefix("last_")
     spans = spans.with_columns(before).with_columns(
         last_end=pl.coalesce("last_end", "begin"), last_at=pl.coalesce("last_end_at", "begin_at")

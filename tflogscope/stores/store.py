@@ -11,6 +11,7 @@ import polars as pl
 from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
+from tflogscope.model.figures import count_of
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 
@@ -120,8 +121,8 @@ class Store:
         """
         found = self.rows.filter(pl.col("run") == id_).to_dicts()
         if not found:
-            some = ", ".join(self.rows["run"].head(3))
-            hint = f"There are {self.rows.height:,} runs: {some}, …"
+            some = ", ".join([*self.rows["run"].head(3), *["…"] * (self.rows.height > 3)])
+            hint = f"It has {count_of(self.rows.height, 'run')}: {some}"
             raise UsageError(f"there is no run {id_!r}", self.name, hint)
         if found[0]["state"] != "done":
             raise UsageError(f"the run {id_!r} failed: {found[0]['error']}", self.name)

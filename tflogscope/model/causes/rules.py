@@ -41,6 +41,8 @@ class CauseRule(NamedTuple):
     """Frames of TensorFlow or Keras, one of which asked for such an op where its stack is known."""
     own: bool = False
     """Whether TensorFlow or Keras asks for it itself, where no program can avoid it."""
+    makes_variable: bool = False
+    """Whether it makes a variable, which a program does once: models are built like that."""
 
 
 class Cause(NamedTuple):
