@@ -276,9 +276,9 @@ class Events:
         own, found = np.isin(of_site, threads), []
         for records in self._timed_records():
             site = np.minimum(records["site"].to_numpy(), len(self.threads))
-            row = np.flatnonzero(own[site] & records["time"].is_not_null().to_numpy())
-            thread = pl.Series("thread", of_site[site[row]])
-            found.append(pl.DataFrame([records["at"][row].cast(pl.Int64), thread]))
+            here = pl.Series(own[site]) & records["time"].is_not_null()
+            thread = pl.Series("thread", of_site[site[here.to_numpy()]])
+            found.append(pl.DataFrame([records["at"].filter(here).cast(pl.Int64), thread]))
         return pl.concat(found)
 
     def _timed_records(self) -> list[pl.DataFrame]:

@@ -19,6 +19,8 @@ from tflogscope.model.figures import rounded
 from tflogscope.model.first_calls import compile_times
 from tflogscope.model.frames import (
     Integers,
+    first_with,
+    holds,
     is_among,
     looked_up,
     only,
@@ -275,7 +277,7 @@ class _Thread:
         of = self._of
         frame, definitions = of.executions.frame, of.executions.runs.definitions
         waits = where(definitions["kernel"].str.contains(ITERATORS))
-        row = where(is_among(frame["definition"].fill_null(-1), waits))
+        row = where(is_among(frame["definition"], waits))
         names = ["call", "time", "end_time", "definition"]
         waiting = rows(frame[names], row)
         work = rows(of.costs.of_executions["work_us"], row)
@@ -285,22 +287,25 @@ class _Thread:
         within = waiting.group_by("call", "of").agg(
             since=pl.col("time").min(), until=pl.col("end_time").max()
         )
-        call, node = (frame[name].fill_null(-1) for name in ("call", "definition"))
-        there = is_among(call, within["call"]) & (node >= 0) & ~is_among(node, waits)
-        beside = only(frame[names[:3]], there).lazy().join(within.lazy(), on="call")
-        beside = beside.filter(
-            pl.col("time") < pl.col("until"), pl.col("end_time") > pl.col("since")
-        )
+        # The row of `within` of each call, -1: none; and behind them that of no call.
+        count = of.executions.dispatches.calls.height + 1
+        place = first_with(within["call"].to_numpy(), count)
+        place = place[frame["call"].fill_null(count - 1).to_numpy()]
+        since, until = (rows(within[name], place) for name in ("since", "until"))
+        node = frame["definition"]
+        there = node.is_not_null() & ~is_among(node, waits)
+        there = holds(there & (frame["time"] < until) & (frame["end_time"] > since))
+        beside = only(frame[names[:3]], there)
+        beside = beside.hstack([rows(within["of"], place[there.to_numpy()])])
         busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
         shown = {"begin": "time", "end": "end_time", "of": "of"}
-        every = pl.concat(
+        return pl.concat(
             [
-                waiting.lazy().select("log_us", phase=pl.lit("input-wait"), **shown),
+                waiting.select("log_us", phase=pl.lit("input-wait"), **shown),
                 beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
             ],
             how="vertical_relaxed",
         )
-        return every.collect()
 
     @cached_property
     def logged_us(self) -> dict[str, float]:

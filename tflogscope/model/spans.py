@@ -125,7 +125,11 @@ class WithoutLog:
         self._threads = np.unique(threads.to_numpy())
         said = said.filter(is_among(said["thread"], self._threads))
         lines = ((usual, events.places_on(self._threads)), (hook, said), (hook, nodes))
-        self._lines = [(price, each.columns, np.sort(self._places(each))) for price, each in lines]
+        # Lines are in order already, or nearly: this way that is quicker.
+        self._lines = [
+            (price, each.columns, np.sort(self._places(each), kind="stable"))
+            for price, each in lines
+        ]
         self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
         """How many times as long Python takes here as where its own times were measured."""
 
@@ -155,6 +159,6 @@ class WithoutLog:
         between two of one thread are only lines of that thread.
         """
         places: Integers = lines[:, 0].to_numpy()
-        if lines.width > 1:
+        if lines.width > 1 and len(self._threads) > 1:
             places = places + np.searchsorted(self._threads, lines["thread"].to_numpy()) * _FAR
         return places
