@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -76,6 +77,7 @@ class Spool:
     def __init__(self, stream: RawIOBase, name: str, *, owned: bool) -> None:
         """`owned`: nobody else uses the stream, so `discard` closes it."""
         self._owned = [stream] if owned else []
+        _widen(stream)
         self._name = name
         self._receive = stream.readinto  # of a raw stream: it does not wait for all it may take
         self._pieces: deque[bytearray] = deque()
@@ -169,6 +171,18 @@ class Spool:
         self._handed = self._size // _PIECE
         if self._ended:
             self._kept.end(memoryview(self._pieces[-1])[: self._size % _PIECE])
+
+
+def _widen(stream: RawIOBase) -> None:
+    """Let a pipe hold a whole piece, where that can be set, so that its writer needn't wait.
+
+    Else the two take turns: a pipe of Linux' holds 64 KB.
+    """
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):  # it is no pipe, or this user has too many large ones
+            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIECE)
 
 
 class _Kept:
