@@ -23,7 +23,10 @@ def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
 def union(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
     """Return the intervals joined where they touch or overlap, in order; empty ones are dropped."""
     real = end > begin
-    begin, end = np.sort(begin[real]), np.sort(end[real])
+    if not real.all():
+        begin, end = begin[real], end[real]
+    # Most are nearly in order, which a stable sort makes use of.
+    begin, end = np.sort(begin, kind="stable"), np.sort(end, kind="stable")
     # Where the n-th end comes before the next begin, all n that have begun are over.
     apart = begin[1:] > end[:-1]
     return begin[np.append(True, apart)[: len(begin)]], end[np.append(apart, True)[: len(end)]]

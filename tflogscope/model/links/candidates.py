@@ -233,12 +233,11 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     if (status == "unknown").any():
         return found
     begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
-    until = np.searchsorted(at, filled(frame["end_at"]), side="right")
-    # Most executions have no line of oneDNN's in them.
-    rows = np.flatnonzero(
-        (until > begin) & works & ((status == "done") | (status == "failed")).to_numpy()
-    )
-    begin, until = begin[rows], until[rows]
+    # Most executions have no line of oneDNN's in them: the next one comes after their end.
+    has_line = np.append(at, FOREVER)[begin] <= filled(frame["end_at"])
+    rows = np.flatnonzero(has_line & works & ((status == "done") | (status == "failed")).to_numpy())
+    begin = begin[rows]
+    until = np.searchsorted(at, filled(frame["end_at"][rows]), side="right")
 
     def open_at_each_line(values: Integers) -> Integers:
         """The sum of the values of the executions that are open at each line."""
