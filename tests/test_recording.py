@@ -169,6 +169,17 @@ def test_the_header_says_what_was_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not {"SECRET_TOKEN", *secrets} & set(facts["environment"])
 
 
+def test_the_program_does_not_inherit_how_the_libraries_of_record_are_set(tmp_path: Path) -> None:
+    names = ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "POLARS_ENGINE_AFFINITY")
+    own = {name: value for name, value in os.environ.items() if name not in names}
+    own["POLARS_MAX_THREADS"] = "3"  # the user's
+    asks = f"import os; print([os.environ.get(name) for name in {names}])"
+    program = [sys.executable, "-c", asks]
+    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(tmp_path / "log"), "--"]
+    done = subprocess.run([*command, *program], env=own, capture_output=True, check=True)
+    assert done.stdout.decode() == "[None, '3', None]\n"
+
+
 def test_exact_timestamps_are_asked_for_where_onednn_has_them() -> None:
     assert "ONEDNN_VERBOSE_TIMESTAMP" not in settings("2.13.1")
     assert "ONEDNN_VERBOSE_TIMESTAMP" not in settings(None)

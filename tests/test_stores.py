@@ -259,7 +259,8 @@ def test_what_does_not_fit_a_store_says_so(store: str, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert main(["ops", f"{store}#nothing"]) == 2
     hint = capsys.readouterr().err.splitlines()[1]
-    assert hint.startswith("It has 5 runs: bad, ") and hint.endswith(", …")
+    assert hint.startswith("It has 5 runs: bad, ")
+    assert hint.endswith(", …")
     assert main(["ops", f"{store}#bad"]) == 2
     with pytest.raises(UsageError, match="failed"):
         tflogscope.open_store(store).run("bad")

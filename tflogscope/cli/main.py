@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tflogscope.cli.libraries import set_libraries
 from tflogscope.errors import (
     InputError,
     OutputError,
@@ -48,14 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code. Nothing is raised but `SystemExit` by shell completion.
     """
-    # NumPy's linear algebra is not used here; its threads would only wait, and busily.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Nor do more threads of polars help: its queries are small, and they wait busily, too.
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    # The streaming engine wakes threads for each part of a plan: it takes five times as long.
-    os.environ.setdefault("POLARS_ENGINE_AFFINITY", "in-memory")
-    # Nor more of its heaps, each of which keeps what is free for itself.
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "narenas:1")
+    set_libraries()
     _open_what_is_closed()
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tflogscope.cli.libraries import given_environment
 from tflogscope.cli.options import Force, argument, option
 from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
@@ -91,14 +91,15 @@ def record(
         raise UsageError(
             "no program is named", "record", "Write it after `--`: record -- python train.py"
         )
-    rank = place_of(os.environ)[1]
+    given = given_environment()
+    rank = place_of(given)[1]
     name = "tflogscope-%Y%m%d-%H%M%S" + ("" if rank is None else f".{rank}")
-    path = log_path(output or Path(time.strftime(f"{name}.log.zst")), os.environ)
+    path = log_path(output or Path(time.strftime(f"{name}.log.zst")), given)
     found = {"tflogscope": __version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
-    environment = {**os.environ, **settings(tensorflow, found, memory=memory)}
+    environment = {**given, **settings(tensorflow, found, memory=memory)}
     if lines:
-        environment |= with_lines(os.environ)
+        environment |= with_lines(given)
     screen = Screen(str(path)) if watch else None
     log = LogFile(
         path,
@@ -106,7 +107,7 @@ def record(
         also=screen.feed if screen else None,
         hint=None if rank is None else "Each rank needs a file: -o run.{rank}.log.zst",
     )
-    taken = _calibrated(command, log) if calibrate else {}
+    taken = _calibrated(command, given, log) if calibrate else {}
     with screen or nullcontext():
         recorded = recorder.record(
             command,
@@ -115,7 +116,7 @@ def record(
             header.header_line(command, found, environment, taken),
             terminal=(sys.stdout is not None and sys.stdout.isatty())
             or not (exact_onednn(tensorflow) or (lines and tensorflow)),
-            least=least_severity(os.environ),
+            least=least_severity(given),
             begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
             hidden=(lambda: screen.is_shown) if screen else None,
         )
@@ -138,12 +139,12 @@ def record(
     raise typer.Exit(recorded.status)
 
 
-def _calibrated(command: list[str], log: LogFile) -> dict[str, float]:
+def _calibrated(command: list[str], given: dict[str, str], log: LogFile) -> dict[str, float]:
     """See `header.calibrated`; the log is left as it was if that is interrupted."""
     from tflogscope.recording.header import calibrated
 
     try:
-        taken = calibrated(command)
+        taken = calibrated(command, given)
     except BaseException:
         log.close()
         raise

@@ -131,12 +131,13 @@ def _processor() -> dict[str, object]:
 _LOGS = ("TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_VMODULE", "ONEDNN_VERBOSE", "DNNL_VERBOSE")
 
 
-def calibrated(command: Sequence[str]) -> dict[str, float]:
+def calibrated(command: Sequence[str], given: Mapping[str, str]) -> dict[str, float]:
     """The median of the later calls of each function, in µs, by its name without its number.
 
-    The program runs to its end; what it prints is thrown away. Empty: no function was called twice.
+    `given` is the program's environment. It runs to its end; what it prints is thrown away.
+    Empty: no function was called twice.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _LOGS}
+    environment = {name: value for name, value in given.items() if name not in _LOGS}
     path = filter(None, [str(HOOK), environment.get("PYTHONPATH")])
     environment["PYTHONPATH"] = os.pathsep.join(path)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,30 @@
+"""How the libraries of this process are set, which programs that it records must not inherit."""
+
+from __future__ import annotations
+
+import os
+
+_SETTINGS = {
+    # NumPy's linear algebra is not used here; its threads would only wait, and busily.
+    "OPENBLAS_NUM_THREADS": "1",
+    # Nor do more threads of polars help: its queries are small, and they wait busily, too.
+    "POLARS_MAX_THREADS": "1",
+    # Nor more of its heaps, each of which keeps what is free for itself.
+    "_RJEM_MALLOC_CONF": "narenas:1",
+    # The streaming engine wakes threads for each part of a plan: it takes five times as long.
+    "POLARS_ENGINE_AFFINITY": "in-memory",
+}
+_ours: set[str] = set()  # those that the user had not set
+
+
+def set_libraries() -> None:
+    """Set them, before one is imported, as far as the user has not."""
+    for name, value in _SETTINGS.items():
+        if name not in os.environ:
+            os.environ[name] = value
+            _ours.add(name)
+
+
+def given_environment() -> dict[str, str]:
+    """The environment as the user gave it."""
+    return {name: value for name, value in os.environ.items() if name not in _ours}
