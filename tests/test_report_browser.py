@@ -196,7 +196,8 @@ def test_what_record_wrote_is_not_past_the_margin(
     """Paths of TensorFlow's own functions and the settings are long, and have no spaces."""
     page = opened_page(browser, written(name, tmp_path), complaints)
     page.set_viewport_size({"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    # What is drawn follows the window's width in its own time.
+    page.wait_for_function("width => document.documentElement.scrollWidth === width", arg=width)
     page.context.close()
 
 
@@ -416,7 +417,8 @@ def test_the_page_of_two_runs_works(
     assert page.get_attribute("#ops-table th:nth-child(2)", "aria-sort") == "descending"
     for width in (400, 2000):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+        # What is drawn follows the window's width in its own time.
+    page.wait_for_function("width => document.documentElement.scrollWidth === width", arg=width)
     page.context.close()
 
 
