@@ -21,7 +21,7 @@ from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
 from tflogscope.sources import Block, SourceAccount, read_ahead
 
-WORKERS = 3  # while one waits for its turn, or for the disk, two scan
+WORKERS = 2
 _TAIL = 1 << 16  # bytes of a source's end that are kept
 # The first line of a block, those that a torn one there may need, and a last line.
 _LEAST_LINES = 1 + 4 + 1
@@ -162,7 +162,7 @@ class Scan:
         number = before = 0
         for source in self._sources:
             text, position = b"", 0
-            for block in read_ahead(source.blocks(), patience=self._patience, idle=_IDLE):
+            for block in self._blocks_of(source):
                 text = text + block.text if text else block.text
                 position = block.position or position
                 if block.text and _line_end(text, _LEAST_LINES) == 0:
@@ -173,6 +173,15 @@ class Scan:
             yield _Block(number, source, text, before + position, last=True)
             number += 1
             before += source.size or 0
+
+    def _blocks_of(self, source: Readable) -> Iterator[Block]:
+        """Its blocks, read by the threads that scan them, which have them in their caches then.
+
+        What another process writes is read by a thread of its own, so that neither waits long.
+        """
+        if source.size is None:
+            return read_ahead(source.blocks(), patience=self._patience, idle=_IDLE)
+        return source.blocks()
 
     def _work(self) -> None:
         try:
