@@ -26,6 +26,7 @@ from tests.command import run_command
 from tests.deep import first_quick
 from tests.samples import NAMES, path_of, run_of
 from tflogscope.cli.main import main
+from tflogscope.errors import did_you_mean
 
 Run = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
@@ -236,6 +237,24 @@ def test_a_full_disk_on_standard_output_is_said(arguments: list[str]) -> None:
         _, err = process.communicate()
     assert process.returncode == 2
     assert err.decode() == "tflogscope: standard output: can't write: No space left on device\n"
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["analyze", "/nothing"], 3), (["--bogus"], 2), (["--version"], 0)]
+)
+def test_the_exit_code_is_right_where_standard_error_is_full(
+    arguments: list[str], code: int
+) -> None:
+    command = [sys.executable, "-m", "tflogscope", *arguments]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, check=False)
+    assert done.returncode == code
+
+
+def test_a_name_is_proposed_once() -> None:
+    assert did_you_mean("Nope", ["NoOp", "NoOp"], most=2) == "Did you mean NoOp?"
 
 
 @pytest.mark.thorough

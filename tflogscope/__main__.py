@@ -21,7 +21,8 @@ def main() -> int:
 
         code = run()
     except KeyboardInterrupt:
-        print("tflogscope: interrupted", file=sys.stderr)  # noqa: T201
+        with suppress(OSError):
+            print("tflogscope: interrupted", file=sys.stderr)  # noqa: T201
         code = _INTERRUPTED
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing left to interrupt
     if "tflogscope.cli.simulate" not in sys.modules:  # the program may have to do something at exit

@@ -81,6 +81,6 @@ def did_you_mean(name: str, known: Collection[str], otherwise: str = "", most: i
     """The hint where nothing has a name: names like it, or else which there are."""
     from difflib import get_close_matches  # few runs need it
 
-    near = get_close_matches(name, known, n=most, cutoff=0.5)
+    near = get_close_matches(name, dict.fromkeys(known), n=most, cutoff=0.5)
     there = otherwise or f"There are {', '.join(known)}."
     return f"Did you mean {' or '.join(near)}?" if near else there

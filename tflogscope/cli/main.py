@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,20 +122,26 @@ def _failed(error: TflogscopeError) -> int:
     _say(error.what, where=error.where)
     if isinstance(error, QueryError):
         for line in pointed(error.text, error.place).split("\n"):
-            print(f"  {line}", file=sys.stderr)  # noqa: T201
+            _print(f"  {line}")
     if error.hint:
-        print(_one_line(error.hint), file=sys.stderr)  # noqa: T201
+        _print(_one_line(error.hint))
     if isinstance(error, PolicyError):
-        print(f"\nA policy that works:\n\n{error.example}", file=sys.stderr)  # noqa: T201
+        _print(f"\nA policy that works:\n\n{error.example}")
     return error.exit_code
 
 
 def _say(what: str, *, where: str | None = None, hint: str | None = None) -> None:
     """One or two lines on standard error; names and quoted log text can't do anything in them."""
     place = f"{safe(where[:_LONGEST])}: " if where else ""
-    print(f"tflogscope: {place}{_one_line(what)}", file=sys.stderr)  # noqa: T201  its one place
+    _print(f"tflogscope: {place}{_one_line(what)}")
     if hint:
-        print(_one_line(hint), file=sys.stderr)  # noqa: T201
+        _print(_one_line(hint))
+
+
+def _print(text: str) -> None:
+    """Print on standard error. Where that can't be written, the exit code says it alone."""
+    with suppress(OSError):
+        print(text, file=sys.stderr)  # noqa: T201  its one place
 
 
 def _one_line(text: str) -> str:
