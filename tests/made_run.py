@@ -67,6 +67,10 @@ class _Made(Run):
     def recorded_as(self) -> None:
         """Nothing was written above the log."""
 
+    @property
+    def problems(self) -> list[str]:
+        return []
+
     @cached_property
     def rewriters(self) -> Rewriters:
         return Rewriters(["oneDNN"], ["oneDNN"], "the layout pass knows")

@@ -50,6 +50,15 @@ def test_a_clean_run_passes(check: Check) -> None:
     assert out.endswith("Check passed (policy: default policy)\n")
 
 
+def test_a_log_that_is_cut_off_is_said_to_be(check: Check, tmp_path: Path) -> None:
+    whole = Path(CLEAN).read_bytes()
+    cut = tmp_path / "cut.log.zst"
+    cut.write_bytes(whole[: len(whole) * 9 // 10])
+    notes = [json.loads(check("--format", "json", each)[1])["notes"] for each in (CLEAN, str(cut))]
+    said = f"Only what could be read was checked. {cut}: zstd archive ends early."
+    assert notes == [[], [said]]
+
+
 def test_python_in_place_of_a_graph_fails_and_ops_and_lines_are_named(check: Check) -> None:
     code, out, err = check(PYTHON)
     assert (code, err) == (1, "")

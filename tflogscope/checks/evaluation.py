@@ -88,7 +88,9 @@ def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Vi
 
 
 def _notes(evidence: CheckedRun, policy: Policy) -> Iterator[str]:
-    """Say which sections checked nothing: a pattern may be mistyped."""
+    """Say what could not be read, and which sections checked nothing: a pattern may be mistyped."""
+    for problem in evidence.run.problems:
+        yield f"Only what could be read was checked. {problem}."
     for section in policy.sections:
         pattern = section.pattern
         if pattern is not None and not matching(evidence.functions, (pattern,)):

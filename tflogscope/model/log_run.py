@@ -75,6 +75,11 @@ class LogRun(Run):
         """See `Run.start`."""
         return self.events.time_span()[0]
 
+    @property
+    def problems(self) -> list[str]:
+        """See `Run.problems`."""
+        return self.events.problems()
+
     @cached_property
     def parts(self) -> list[Part]:
         """The runs that its sources are: one, unless logs of several processes were opened."""

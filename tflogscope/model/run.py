@@ -53,6 +53,11 @@ class Run(Tables):
         """Whose kernels and primitives a text speaks of."""
         raise NotImplementedError
 
+    @property
+    def problems(self) -> list[str]:
+        """Why its inputs could not be read as they are: `archive.zst: zstd archive ends early`."""
+        return self.summary.recorded.problems
+
     @cached_property
     def inputs(self) -> list[Input]:
         """What was read, with checksums."""
