@@ -17,14 +17,7 @@ from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
-from tflogscope.model.frames import (
-    holds,
-    is_among,
-    last_before,
-    only,
-    rows,
-    where,
-)
+from tflogscope.model.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP

@@ -12,14 +12,7 @@ from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded, summed
-from tflogscope.model.frames import (
-    among,
-    first_of_each,
-    first_with,
-    last_before,
-    only,
-    rows,
-)
+from tflogscope.model.frames import among, first_of_each, first_with, last_before, only, rows
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op

@@ -20,14 +20,7 @@ from tflogscope.model.findings.loops import (
     stake_us,
     waited_us,
 )
-from tflogscope.model.frames import (
-    holds,
-    is_among,
-    last_before,
-    only,
-    row_with,
-    rows,
-)
+from tflogscope.model.frames import holds, is_among, last_before, only, row_with, rows
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS

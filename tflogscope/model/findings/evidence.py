@@ -17,14 +17,7 @@ from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures, read_statuses
 from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.frames import (
-    is_among,
-    looked_up,
-    only,
-    row_with,
-    rows,
-    where,
-)
+from tflogscope.model.frames import is_among, looked_up, only, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import MERGED, NEXT, function_columns

@@ -13,14 +13,7 @@ import polars as pl
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
-from tflogscope.model.frames import (
-    Integers,
-    holds,
-    is_among,
-    last_before,
-    only,
-    rows,
-)
+from tflogscope.model.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS

@@ -12,14 +12,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence, Finding, total
-from tflogscope.model.frames import (
-    Integers,
-    is_among,
-    only,
-    row_with,
-    rows,
-    where,
-)
+from tflogscope.model.frames import Integers, is_among, only, row_with, rows, where
 from tflogscope.model.python_functions import (
     retrace_warnings,
     traces_recorded,
