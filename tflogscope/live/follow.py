@@ -9,10 +9,9 @@ import io
 import os
 import select
 import stat
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,11 +21,10 @@ from tflogscope.model.origin import header_of
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.lines import read_blocks
-from tflogscope.sources.readers import unreadable
+from tflogscope.sources.readers import PIECE, unreadable, widen
 from tflogscope.sources.streams import followed
 from tflogscope.sources.text import HEAD_SIZE
 
-_READ = 1 << 20  # bytes
 _POLL_SECONDS = 0.1  # between two looks at a file
 _KEPT = BLOCK_SIZE  # bytes that a reader may go back, to where an archive ended
 
@@ -153,7 +151,7 @@ class GrowingFile:
 
     def _read(self, file: io.FileIO) -> bytes | None:
         """More of it; None: a FIFO has writers, and they have written nothing more."""
-        return b"" if self._stopped.is_set() and not _is_regular(file) else file.read(_READ)
+        return b"" if self._stopped.is_set() and not _is_regular(file) else file.read(PIECE)
 
     def _is_another(self, file: io.FileIO) -> bool:
         """Whether the name has another file by now, or the file became shorter."""
@@ -176,16 +174,11 @@ def _is_regular(file: io.FileIO) -> bool:
 
 def pipe(stream: io.FileIO, name: str) -> Receive:
     """More of a pipe, as it comes. Its buffer would be locked by the thread that waits for it."""
-    if sys.platform == "linux":
-        import fcntl
-
-        # It holds 64 kB, and then each of these is a block: a quick writer would wait for the scan.
-        with suppress(OSError):  # a file, or this user has too much of them
-            fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, _READ)
+    widen(stream)  # else each 64 KB are a block
 
     def receive() -> bytes:
         with _readable(name):
-            return stream.read(_READ) or b""
+            return stream.read(PIECE) or b""
 
     return receive
 

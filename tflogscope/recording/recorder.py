@@ -22,8 +22,8 @@ from tflogscope.errors import UsageError
 from tflogscope.recording.header import footer_line
 from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
+from tflogscope.sources.readers import PIECE, widen
 
-_PIPE = 1 << 20  # as much as a pipe may hold for an ordinary user of Linux
 _PIECES = 64  # that are read at once: a terminal has no more than 4 kB in each
 _REST_SECONDS = 0.004  # a program that wakes no reader at each record writes it in half the time
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
@@ -174,7 +174,7 @@ def _what_came(reader: int) -> bytes:
     pieces: list[bytes] = []
     while len(pieces) < _PIECES:
         try:
-            piece = os.read(reader, _PIPE)
+            piece = os.read(reader, PIECE)
         except BlockingIOError:
             if pieces:
                 break
@@ -228,13 +228,7 @@ def _channel(terminal: bool) -> _Channel:
                 termios.tcsetwinsize(writer, size)
             return _Channel(reader, writer, 0)
     reader, writer = os.pipe()
-    if sys.platform == "linux":
-        import fcntl
-
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
-            return _Channel(reader, writer, _REST_SECONDS)
-    return _Channel(reader, writer, 0)
+    return _Channel(reader, writer, _REST_SECONDS if widen(writer) else 0)
 
 
 def _stdin_is_terminal() -> bool:

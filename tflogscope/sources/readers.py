@@ -19,7 +19,8 @@ from typing import BinaryIO, Protocol, TypeVar
 
 from tflogscope.errors import InputError
 
-_PIECE = 1 << 20  # bytes of a pipe
+PIECE = 1 << 20
+"""Bytes of a pipe that are read at once: as many as one may hold for an ordinary user of Linux."""
 _PIECES = 8  # in memory: more than what the first lines are looked for in
 _MOVING = threading.Lock()
 
@@ -77,7 +78,7 @@ class Spool:
     def __init__(self, stream: RawIOBase, name: str, *, owned: bool) -> None:
         """`owned`: nobody else uses the stream, so `discard` closes it."""
         self._owned = [stream] if owned else []
-        _widen(stream)
+        widen(stream)
         self._name = name
         self._receive = stream.readinto  # of a raw stream: it does not wait for all it may take
         self._pieces: deque[bytearray] = deque()
@@ -102,7 +103,7 @@ class Spool:
         """See `Reader`."""
         with self._lock:
             count = max(0, self._fill(position + count) - position)
-            gone = min(count, max(0, self._first * _PIECE - position))
+            gone = min(count, max(0, self._first * PIECE - position))
             rest = self._in_memory(position + gone, count - gone)
         if not gone:
             return rest
@@ -126,7 +127,7 @@ class Spool:
             stream.close()
 
     def _in_memory(self, position: int, count: int) -> bytes:
-        place, begin = divmod(position - self._first * _PIECE, _PIECE)
+        place, begin = divmod(position - self._first * PIECE, PIECE)
         parts = []
         while count:
             parts.append(memoryview(self._pieces[place])[begin : begin + count])
@@ -136,7 +137,7 @@ class Spool:
 
     def _fill(self, position: int) -> int:
         while self._size < position and not self._ended:
-            place = self._size % _PIECE
+            place = self._size % PIECE
             if place == 0:
                 self._pieces.append(self._next_piece())
             try:
@@ -150,12 +151,12 @@ class Spool:
 
     def _next_piece(self) -> bytearray:
         if len(self._pieces) < _PIECES:
-            return bytearray(_PIECE)
+            return bytearray(PIECE)
         if not self._is_last_pass:
             self._keep()
         self._first += 1
         oldest = self._pieces.popleft()
-        return oldest if self._kept is None else bytearray(_PIECE)
+        return oldest if self._kept is None else bytearray(PIECE)
 
     def _keep(self) -> None:
         if self._kept is None:
@@ -166,23 +167,25 @@ class Spool:
         """Give the file the pieces that are complete."""
         if self._kept is None:
             return
-        for number in range(self._handed, self._size // _PIECE):
+        for number in range(self._handed, self._size // PIECE):
             self._kept.add(memoryview(self._pieces[number - self._first]))
-        self._handed = self._size // _PIECE
+        self._handed = self._size // PIECE
         if self._ended:
-            self._kept.end(memoryview(self._pieces[-1])[: self._size % _PIECE])
+            self._kept.end(memoryview(self._pieces[-1])[: self._size % PIECE])
 
 
-def _widen(stream: RawIOBase) -> None:
-    """Let a pipe hold a whole piece, where that can be set, so that its writer needn't wait.
+def widen(pipe: RawIOBase | int) -> bool:
+    """Let a pipe hold a whole piece, where that can be set; say whether it does.
 
-    Else the two take turns: a pipe of Linux' holds 64 KB.
+    Else its writer and its reader take turns: a pipe of Linux' holds 64 KB.
     """
     if sys.platform == "linux":
         import fcntl
 
         with contextlib.suppress(OSError):  # it is no pipe, or this user has too many large ones
-            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIECE)
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIECE)
+            return True
+    return False
 
 
 class _Kept:
