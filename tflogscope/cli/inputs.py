@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tflogscope.cli.apart import go_apart
+from tflogscope.cli.libraries import share_a_heap
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
     from tflogscope.stores.store import Store
 
-_M_ARENA_MAX = -8  # malloc.h of glibc
 _OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
 LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
 
@@ -150,7 +149,7 @@ def opened_each(
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
     heed_limit(inputs)
     gc.set_threshold(_OBJECTS)
-    _share_a_heap()
+    share_a_heap()
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         from tflogscope.model.parts import Part
         from tflogscope.stores.store import open_store
@@ -188,13 +187,6 @@ def opened_each(
                     for each in parts
                 ),
             )
-
-
-def _share_a_heap() -> None:
-    """Give all threads one heap of glibc's: what one of them gives back, another one can take."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(_M_ARENA_MAX, 1)
 
 
 def are_together(parts: list[Part]) -> bool:

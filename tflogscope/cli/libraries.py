@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 _SETTINGS = {
     # NumPy's linear algebra is not used here; its threads would only wait, and busily.
@@ -14,6 +15,7 @@ _SETTINGS = {
     # The streaming engine wakes threads for each part of a plan: it takes five times as long.
     "POLARS_ENGINE_AFFINITY": "in-memory",
 }
+_M_ARENA_MAX = -8  # malloc.h of glibc
 _ours: set[str] = set()  # those that the user had not set
 
 
@@ -28,3 +30,12 @@ def set_libraries() -> None:
 def given_environment() -> dict[str, str]:
     """The environment as the user gave it."""
     return {name: value for name, value in os.environ.items() if name not in _ours}
+
+
+def share_a_heap() -> None:
+    """Give all threads one heap of glibc's: what one of them gives back, another one can take."""
+    if sys.platform == "linux":
+        from ctypes import CDLL  # not for --help
+
+        if mallopt := getattr(CDLL(None), "mallopt", None):
+            mallopt(_M_ARENA_MAX, 1)
