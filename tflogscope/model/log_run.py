@@ -13,6 +13,7 @@ from tflogscope.model.executions import with_places
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
+from tflogscope.model.links.linked import library_facts, onednn_facts
 from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.origin import Input, read_inputs
@@ -122,7 +123,6 @@ class LogRun(Run):
         from tflogscope.model.facts import Summary
         from tflogscope.model.findings.table import lead_of
         from tflogscope.model.limits import limit_facts
-        from tflogscope.model.links.linked import library_facts, onednn_facts
         from tflogscope.model.phases import paid_again
 
         of = self.stages
