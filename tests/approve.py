@@ -113,8 +113,10 @@ def facts_of(name: str) -> pl.DataFrame:
     run = run_of(name)
     of, said = run.stages, summary_json(run)
     found = {table: [said[table]] for table in _TABLES if table in said and table != "findings"}
-    for each in findings._sorted(of):
-        found.setdefault(each.id, []).append([each.amount, each.time_us, dict(each.facts)])
+    for each in findings.owned(of)[0]:
+        found.setdefault(each.id, []).append(
+            [each.amount, each.time_us, dict(findings._facts(each))]
+        )
     eager, graph = run.summary.eager, run.summary.graph
     for id_, facts in (limits._by_level(of, eager, graph) | limits._others(of)).items():
         found[f"limit-{id_}"] = [facts]

@@ -51,8 +51,7 @@ from tflogscope.model.log_run import LogRun
 from tflogscope.model.moments import moment_ns
 from tflogscope.model.opening import read_log
 from tflogscope.model.reasons.conditions import parse_attributes
-from tflogscope.query.sql import select
-from tflogscope.query.where import where
+from tflogscope.query.sql import select, where
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.sources import Source, find_sources
 from tflogscope.stores.collect import collect_run
@@ -114,7 +113,7 @@ def log(data: bytes) -> None:
     console = Console(file=io.StringIO(), width=100)
     draw(analyze_document(run), console)
     markdown(analyze_document(run))
-    _ = run.slices, run.memory, run.recorded_as, run.findings
+    _ = run.slices, run.recorded_as, run.findings
 
 
 def verbose(data: bytes) -> None:
@@ -133,7 +132,7 @@ def nodes(data: bytes) -> None:
 
 
 def condition(data: bytes) -> None:
-    """A condition of --where: rows in their order, or an error that points into it."""
+    """A condition of --where: rows in their order, or an error."""
     text = _text(data)
     try:
         assert where(_rows(), text)["row"].is_sorted()

@@ -27,7 +27,7 @@ RECORDED = sorted(path.name.removesuffix(".log.zst") for path in COSTS.glob("*.l
 WITH_GRAPHS = [name for name in RECORDED if not name.startswith("eager")]
 SHARES_APART = {"loop": 0.2}  # of programs whose nodes do next to nothing
 ELSEWHERE = 0.15
-_TIMES = ("total_us", "work_us")
+_TIMES = ("total_us", "steady_us")
 
 
 def truth_of(name: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def apart(true: dict[str, float], mine: dict[str, float]) -> float:
 
 @pytest.mark.parametrize("name", WITH_GRAPHS)
 def test_shares_of_time_are_those_of_a_run_without_a_log(name: str) -> None:
-    true, work = kernels_of(name, "work_us")
+    true, work = kernels_of(name, "steady_us")
     assert apart(true, work) <= SHARES_APART.get(name.partition("_")[0], ELSEWHERE)
     assert apart(true, kernels_of(name, "total_us")[1]) > apart(true, work)
 
@@ -61,7 +61,7 @@ def test_shares_of_time_are_those_of_a_run_without_a_log(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", WITH_GRAPHS)
 def test_op_time_is_that_of_a_run_without_a_log(name: str) -> None:
-    true, work = kernels_of(name, "work_us")
+    true, work = kernels_of(name, "steady_us")
     assert 0.6 <= sum(work.values()) / sum(true.values()) <= 1.6
 
 
@@ -69,7 +69,7 @@ def test_op_time_is_that_of_a_run_without_a_log(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_GRAPHS)
 def test_a_call_takes_what_the_programs_own_clock_says(name: str) -> None:
     step = tflogscope.open_log(COSTS / f"{name}.log.zst").functions.filter(function="train_step")
-    call = step.select(pl.col("work_us") / pl.col("calls")).item()
+    call = step.select(pl.col("steady_us") / pl.col("calls")).item()
     assert 0.5 <= call / truth_of(name)["step_us"] <= 2
 
 
@@ -80,7 +80,7 @@ def test_eager_ops_take_what_the_profiler_finds() -> None:
     ran = ops.filter(
         pl.col("mode") == "eager", pl.col("op") != "_EagerConst"
     )  # not run by a kernel
-    work = float(ran["work_us"].sum())
+    work = float(ran["steady_us"].sum())
     assert 0.5 <= work / truth["calls"] / truth["kernels_us"]["Run"] <= 2
 
 
@@ -91,7 +91,7 @@ def test_nodes_that_do_nothing_are_not_what_costs() -> None:
     plain = pl.col("kernel").is_in(["Const", "Enter", "Merge", "NextIteration", "Switch"])
     share = {name: float(ops.filter(plain)[name].sum()) / float(ops[name].sum()) for name in _TIMES}
     assert share["total_us"] > 0.4
-    assert share["work_us"] < 0.25
+    assert share["steady_us"] < 0.25
     assert ops["kernel"][0] == "_MklMatMul"
 
 
@@ -163,7 +163,7 @@ def test_later_calls_take_what_a_run_without_a_log_says_and_their_nodes_follow(
     run = calibrated(opened, "__inference_train_step", wanted)
     assert later_us(run) == pytest.approx(wanted)
     for before, after in zip(
-        *(each.nodes.filter(pl.col("work_us") > 0)["work_us"] for each in (estimated, run)),
+        *(each.nodes.filter(pl.col("steady_us") > 0)["steady_us"] for each in (estimated, run)),
         strict=True,
     ):
         assert after == pytest.approx(before * 0.8, rel=0.01, abs=0.01)

@@ -148,8 +148,8 @@ def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
     step = difference(fast, slow)["step"]
     assert step["function"] == "f"
     for side, run in (("before", fast), ("after", slow)):
-        known = run.timeline["work_us"].count() and fast.timeline["work_us"].count()
-        column = "work_us" if known and slow.timeline["work_us"].count() else "duration_us"
+        known = run.timeline["steady_us"].count() and fast.timeline["steady_us"].count()
+        column = "steady_us" if known and slow.timeline["steady_us"].count() else "duration_us"
         later = run.timeline.filter(kind="call", status="done")[column][1:]
         assert step[f"{side}_us"] == later.median()
     assert " a call instead of " in verdict(difference(fast, slow))
@@ -163,8 +163,8 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     assert facts["step"]["function"] == "multi_step_on_iterator"
     assert facts["step"]["before_us"] == figures["step_us"]
     calls = run.timeline.filter(kind="call", function="multi_step_on_iterator")
-    training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["work_us"][1:]
-    every = calls["work_us"][1:]
+    training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["steady_us"][1:]
+    every = calls["steady_us"][1:]
     for end, at in (("low", 0.25), ("high", 0.75)):
         assert facts["step"][f"before_{end}_us"] == training.quantile(at, "linear")
     assert every.quantile(0.75, "linear") != training.quantile(0.75, "linear")
@@ -235,7 +235,7 @@ def test_a_mended_program_is_faster_in_loops() -> None:
     assert wall[0] > wall[1] > 2e7
     # The first call of each of the ten traces is not a step.
     calls = before.timeline.filter(kind="call", function="descend")
-    later = calls.filter(~pl.col("function_uid").is_first_distinct())["work_us"]
+    later = calls.filter(~pl.col("function_uid").is_first_distinct())["steady_us"]
     assert later.len() == 30
     assert facts["step"]["before_us"] == later.median()
 

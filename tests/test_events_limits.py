@@ -63,32 +63,6 @@ def test_many_distinct_texts_need_few_addresses(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
-GREEDY = """
-import sys
-from tflogscope.cli import inputs, main
-def open_with(*_, **__):
-    import polars
-    return polars.repeat(0, 1 << 36, eager=True)
-inputs.open_with = open_with
-sys.exit(main.main())
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
-@pytest.mark.parametrize("command", ["analyze", "report", "check", "ranks"])
-def test_a_library_that_gets_no_memory_ends_the_command_in_words(
-    command: str, tmp_path: Path
-) -> None:
-    """It aborts the process that it is in."""
-    (tmp_path / "run.log").write_bytes(raw_log(NAME))
-    ended = limited(command, tmp_path / "run.log", memory=MEMORY, python=("-c", GREEDY))
-    said = ended.stderr.decode().splitlines()
-    assert ended.returncode == 4, said
-    assert said[0].startswith("memory allocation of "), "polars' own words"
-    assert said[-2] == f"tflogscope: {tmp_path}/run.log: it needs more memory than there is"
-    assert said[-1].startswith("Raise the limit: ulimit -v.")
-
-
 def test_short_lines_of_onednn_need_few_outputs(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,6 @@ ENVIRONMENT = {
     "the reader went away": ('"$@" | :', FINE | {"prints": {141}, "both": {141}}),
     "the disk is full": ('ulimit -f 0; "$@"', FINE | {"writes": {2}, "both": {2}}),
     "few descriptors": ('ulimit -n 14; "$@"', {kind: {*FINE[kind], 2, 3, 4} for kind in FINE}),
-    "little memory": ('ulimit -v 700000; "$@"', {kind: {4} for kind in FINE} | {"runs": {7}}),
     "no HOME": ('unset HOME; "$@"', FINE),
     "no TMPDIR": ('TMPDIR=/no/such "$@"', FINE),
     "no environment": ('env -i "$@"', FINE),

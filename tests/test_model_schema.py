@@ -27,7 +27,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("line end_line", _LINE)
     | columns("start end", _TIME)
     | columns("duration_us", _NUMBER)
-    | columns("work_us", _REAL)
+    | columns("work_us steady_us", _REAL)
     | columns("thread", _LINE)
     | columns("mode kind op kernel rewrite node function", _TEXT)
     | columns("function_uid", _LINE)
@@ -40,7 +40,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("cause python", _TEXT),
     "ops": columns("mode kind op kernel rewrite", _TEXT)
     | columns("executions dead", _COUNT)
-    | columns("work_us", _REAL)
+    | columns("steady_us work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("mean_us", _REAL)
     | columns("min_us p50_us p95_us max_us", _NUMBER)
@@ -57,7 +57,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("instantiated_line", _LINE)
     | columns("instantiation_us", _NUMBER)
     | columns("calls", _COUNT)
-    | columns("work_us", _REAL)
+    | columns("steady_us work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("mean_us", _REAL)
     | columns("nodes eligible_nodes rewritten_nodes", _COUNT)
@@ -69,7 +69,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("eligible", _YES)
     | columns("reason", _TEXT)
     | columns("executions", _COUNT)
-    | columns("work_us", _REAL)
+    | columns("steady_us work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("line", _LINE)
     | columns("python", _TEXT),
@@ -93,6 +93,17 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("blank torn bad_bytes", _LINE)
     | columns("vlog_level", pl.UInt8)
     | columns("tensorflow_dialect onednn_version", _TEXT),
+    "ledger": columns("thread", _LINE)
+    | columns("start end", _TIME)
+    | columns("wall_us work_us", _REAL)
+    | columns("phase", _TEXT)
+    | columns("repeats", _YES)
+    | columns("owner subject", _TEXT)
+    | columns("avoidable_us", _REAL)
+    | columns("mode op function", _TEXT)
+    | columns("call", _COUNT)
+    | columns("python", _TEXT)
+    | columns("line end_line", _LINE),
     "stacks": columns("source", _TEXT)
     | columns("line", _LINE)
     | columns("id", _COUNT)
@@ -136,10 +147,10 @@ def check_tables(run: Run) -> None:
                 keys = places.select(pl.struct(pl.all())).to_series()
                 assert keys.is_sorted(), name
         elif name == "ops":
-            work = table["work_us"]
-            assert work.is_sorted(descending=True, nulls_last=True), name
-            assert (work >= 0).all(), name
-            assert (work <= table["total_us"]).all(), name
+            assert table["steady_us"].is_sorted(descending=True, nulls_last=True), name
+            for work in table["steady_us"], table["work_us"]:
+                assert (work >= 0).all(), name
+                assert (work <= table["total_us"]).all(), name
         elif "first_line" in table.columns and len(order) == 1:
             assert table["first_line"].is_sorted(), name
         elif name == "nodes" and len(order) == 1:

@@ -52,7 +52,7 @@ def opened(path: Path, text: str) -> Run:
 
 def said(run: Run) -> list[pl.DataFrame]:
     """What a log says, without the numbers of its lines, and what is estimated from these."""
-    lines = pl.selectors.contains("line", "source", "work_us")
+    lines = pl.selectors.contains("line", "source", "work_us", "steady_us")
     ops = run.ops.select(~lines).sort("mode", "kind", "op", "kernel", "rewrite")
     return [ops, *(table.select(~lines) for table in (run.timeline, run.primitives))]
 

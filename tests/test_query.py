@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import polars as pl
 import pytest
@@ -22,8 +19,7 @@ from tests.deep import examples
 from tests.waiting import PATIENCE_S
 from tflogscope.cli.main import main
 from tflogscope.errors import QueryError
-from tflogscope.query.sql import select
-from tflogscope.query.where import where
+from tflogscope.query.sql import select, where
 
 FRAME = pl.DataFrame(
     {
@@ -44,100 +40,33 @@ def rows(condition: str) -> list[int]:
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
-        ("op == MatMul", [0]),
-        ("op = 'Add V2'", [1]),
-        ('op == "say \\"x\\""', [3]),
-        ('op == "and"', [4]),
-        ("op != MatMul", [1, 2, 3, 4]),
-        ("not op == MatMul", [1, 2, 3, 4]),
-        ("op is null", [2]),
-        ("op is not null AND kind is NOT NULL", [0, 1, 4]),
-        ("op ~ '^Mat|V2$'", [0, 1]),
-        ("op contains Mat", [0]),
-        ("not op contains Mat", [1, 2, 3, 4]),
-        ("runs in (1, 300)", [0, 2]),
-        ("kind in (call, 'x')", [1]),
-        ("total_us >= 1ms and total_us < 1s", [1, 2]),
-        ("total_us = 2.5ms", [2]),
-        ("runs < -3.5", [4]),
-        ("ran", [0, 3]),
-        ("not ran", [1, 2, 4]),
-        ("ran == false", [1, 4]),
-        ("start >= 2026-11-21T03:00", [3, 4]),
-        ("start < '2026-11-21 01:00:00'", [0]),
-        ("runs == 1 or runs == 20 and op == nothing", [0]),
-        ("(runs == 1 or runs == 20) and kind == call", [1]),
-        ("not (runs == 1 or runs == 20)", [2, 3, 4]),
-        ("not not ran", [0, 3]),
+        ("op = 'MatMul'", [0]),
+        ("op = 'say \"x\"'", [3]),
+        ("op <> 'MatMul'", [1, 3, 4]),
+        ("op IS NULL OR ran", [0, 2, 3]),
+        ("op LIKE 'M%' AND kind IS NOT NULL", [0]),
+        ("runs IN (1, 300)", [0, 2]),
+        ("start >= TIMESTAMP '2026-11-21 03:00:00'", [3, 4]),
+        ("(runs = 1 OR runs = 20) AND kind = 'call'", [1]),
     ],
 )
 def test_conditions(condition: str, expected: list[int]) -> None:
     assert rows(condition) == expected
-
-
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
-    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-SIMPLE = st.tuples(st.sampled_from(list(COMPARISONS)), st.sampled_from([-4, 0, 1, 20, 299, 300]))
-
-
-def texts(inner: st.SearchStrategy[tuple[str, Any]]) -> st.SearchStrategy[tuple[str, Any]]:
-    return st.one_of(
-        inner.map(lambda one: (f"not ({one[0]})", lambda runs: not one[1](runs))),
-        st.tuples(inner, inner).map(
-            lambda two: (
-                f"({two[0][0]}) and ({two[1][0]})",
-                lambda runs: two[0][1](runs) and two[1][1](runs),
-            )
-        ),
-        st.tuples(inner, inner).map(
-            lambda two: (
-                f"({two[0][0]}) or ({two[1][0]})",
-                lambda runs: two[0][1](runs) or two[1][1](runs),
-            )
-        ),
-    )
-
-
-def _simple(parts: tuple[str, int]) -> tuple[str, Callable[[int | None], bool]]:
-    sign, value = parts
-
-    def holds(runs: int | None) -> bool:
-        return sign == "!=" if runs is None else COMPARISONS[sign](runs, value)
-
-    return f"(runs {sign} {value})", holds
-
-
-@given(st.recursive(SIMPLE.map(_simple), texts, max_leaves=6))
-@settings(max_examples=examples(60))
-def test_any_condition_means_what_python_means(
-    condition: tuple[str, Callable[[int | None], bool]],
-) -> None:
-    text, holds = condition
-    assert rows(text) == [row for row, runs in enumerate(FRAME["runs"].to_list()) if holds(runs)]
+    statement = f"SELECT * FROM ops WHERE {condition}"
+    assert select(SimpleNamespace(ops=FRAME), statement)["row"].to_list() == expected
 
 
 @pytest.mark.parametrize(
-    ("condition", "place", "said"),
+    "condition",
     [
-        ("oop == MatMul", 0, "Did you mean op?"),
-        ("runs > 1 and zzzzzz == 3", 13, "There are row, op"),
-        ("runs > many", 7, "runs is a number"),
-        ("ran == maybe", 7, "true or false"),
-        ("start > yesterday", 8, "is a time"),
-        ("runs ~ 3", 7, "is not text"),
-        ("op ~ '('", 4, "not a regular expression"),
-        ("runs", 4, "what should runs be"),
-        ("op == a b", 8, "can't go on from 'b'"),
-        ("", 0, "not complete"),
+        *("oop = 'MatMul'", "op = MatMul", "op ~ '('", "runs", "", "ran) UNION (SELECT 1"),
+        *("op IN (SELECT op FROM ops)", "op = (SELECT * FROM read_csv('README.md'))"),
     ],
 )
-def test_errors_point_at_the_place(condition: str, place: int, said: str) -> None:
+def test_a_condition_that_is_wrong_says_what_a_right_one_is(condition: str) -> None:
     with pytest.raises(QueryError) as caught:
         where(FRAME, condition)
-    assert caught.value.place == place
-    assert said in str(caught.value)
+    assert "op = 'MatMul' AND line > 9" in str(caught.value)
 
 
 @pytest.mark.thorough
@@ -157,30 +86,10 @@ DEEP = 3000
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        (" and ".join(["runs > 1"] * DEEP), [1, 2]),
-        (" or ".join(["runs > 1"] * DEEP), [1, 2]),
-        ("(" * DEEP + "runs > 1" + ")" * DEEP, [1, 2]),
-        (f"op in ({', '.join(['MatMul'] * DEEP)})", [0]),
-    ],
-    ids=["and", "or", "brackets", "in"],
-)
-def test_a_long_condition_is_as_good_as_a_short_one(condition: str, expected: list[int]) -> None:
-    assert rows(condition) == expected
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "condition", ["not " * DEEP + "ran", "(ran or " * DEEP + "ran" + ")" * DEEP], ids=["not", "or"]
-)
-def test_a_condition_that_is_nested_too_deeply_is_refused(condition: str) -> None:
-    with pytest.raises(QueryError, match="nested too deeply"):
-        where(FRAME, condition)
-    assert (
-        main(["ops", "sample_logs/eager_basics__tf2.8.4__vlog2.log.zst", "--where", condition]) == 2
-    )
+def test_a_condition_with_too_many_operators_is_refused() -> None:
+    for condition in (" and ".join(["runs > 1"] * DEEP), "not " * DEEP + "ran"):
+        with pytest.raises(QueryError, match="operators"):
+            where(FRAME, condition)
 
 
 def test_only_tables_that_are_named_are_made() -> None:
@@ -272,13 +181,6 @@ def test_what_looks_like_a_function_and_is_none_stays_legal(statement: str, rows
     assert select(SimpleNamespace(ops=FRAME), statement).height == rows
 
 
-def test_an_error_in_a_pattern_is_told_in_few_words() -> None:
-    for pattern, said in (("(", "unclosed group"), ("a{9}{9}{9999999}", "size limit")):
-        with pytest.raises(QueryError, match=said) as caught:
-            where(FRAME, f"op ~ '{pattern}'")
-        assert "str.contains" not in caught.value.what
-
-
 @pytest.mark.parametrize("words", [["README.md"], ["README.md", "DROP TABLE ops"], ["x" * 9999]])
 def test_a_statement_is_refused_before_logs_are_read(
     words: list[str], capsys: pytest.CaptureFixture[str]
@@ -363,11 +265,12 @@ def test_a_query_can_be_ended(number: int, capfd: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.thorough
-def test_the_command_line_shows_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_condition_has_no_effect_on_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     log = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
-    condition = "executions > 0 and \x1b[31moop == 1"
-    assert main(["ops", log, "--where", condition]) == 2
-    error = capsys.readouterr().err.splitlines()
-    assert error[2].index("^") == error[1].index("\\x1b")
+    assert main(["ops", log, "--where", "executions > 0 and \x1b[31moop = 1"]) == 2
+    assert "\\x1b[31moop" in (error := capsys.readouterr().err)
+    assert "\x1b" not in error
     assert main(["query", log, "SELECT mode FROM ops WHERE op = 'MatMul' AND mode = 'eager'"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "mode"

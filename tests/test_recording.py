@@ -505,11 +505,6 @@ def test_the_docs_name_what_is_set() -> None:
         assert f"| `{module.name}` | {module.level} | {module.shows} |" in text
 
 
-def test_buffers_of_tensors_are_recorded_if_asked_for() -> None:
-    assert "log_memory" not in settings(None)["TF_CPP_VMODULE"]
-    assert "log_memory=2" in settings(None, memory=True)["TF_CPP_VMODULE"].split(",")
-
-
 LINES_OF_ALL = [
     b"\n",
     b"1\n",

@@ -49,7 +49,7 @@ def test_ops_and_export_have_the_run_first(store: str, capsys: pytest.CaptureFix
     rows = [
         json.loads(line)
         for line in printed(
-            ["ops", store, "--format", "jsonl", "--where", "op == MatMul"], capsys
+            ["ops", store, "--format", "jsonl", "--where", "op = 'MatMul'"], capsys
         ).splitlines()
     ]
     assert {next(iter(row)) for row in rows} == {"run"}

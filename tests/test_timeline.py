@@ -205,7 +205,7 @@ def test_options_choose_what_is_shown(capfd: pytest.CaptureFixture[str]) -> None
     call = as_json(capfd, "--call", "2")["all"]
     inside = timeline.filter(call=2)
     assert call["runs"] == inside.height + inside["primitives"].sum()  # type: ignore[call-overload]
-    (lane,) = as_json(capfd, "--where", "op == AddV2 and mode == eager")["lanes"]
+    (lane,) = as_json(capfd, "--where", "op = 'AddV2' AND mode = 'eager'")["lanes"]
     assert lane["runs"] == 2
     lanes = as_json(capfd, "--function", "train_function")["lanes"]
     assert [lane["name"] for lane in lanes if lane["group"] == "calls"] == ["train_function"]
@@ -241,8 +241,8 @@ def test_a_function_is_named_by_itself_by_a_trace_and_as_logged() -> None:
         ["--function", "train_functio"],
         ["--from", "soon"],
         ["--from", "+2s", "--to", "+1s"],
-        ["--where", "op == Nothing"],
-        ["--where", "opp == Mul"],
+        ["--where", "op = 'Nothing'"],
+        ["--where", "opp = 'Mul'"],
     ],
 )
 def test_wrong_options_are_errors_of_usage(

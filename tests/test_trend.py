@@ -83,7 +83,7 @@ def test_figures_are_those_of_the_log(store: str) -> None:
     (log,) = LOGS.glob("mixed4__tf2.13.1__rank0*")
     run = tflogscope.open_log(log)
     calls = run.timeline.filter(kind="call", function="train_step")
-    assert figures["step_us"] == calls["work_us"][1:].median()
+    assert figures["step_us"] == calls["steady_us"][1:].median()
     later = run.timeline.filter(
         pl.col("mode") == "eager", pl.col("kind") == "op", pl.col("line") > calls["line"][0]
     )
@@ -187,7 +187,7 @@ def test_a_limit_of_time_is_one_without_the_log_and_the_log_is_said(
     (log,) = LOGS.glob("mixed4__tf2.13.1__rank0*")
     run = tflogscope.open_log(log)
     calls = run.timeline.filter(kind="call", function="train_step")
-    assert check["measured"] == calls["work_us"][1:].median()
+    assert check["measured"] == calls["steady_us"][1:].median()
     assert check["text"].startswith("step time, estimated without the log, is ")
     assert run.summary.slowed is not None
     assert verdict["notes"] == [
@@ -200,7 +200,7 @@ def test_a_step_time_as_printed_is_compared_with_those_as_printed(
 ) -> None:
     shutil.copytree(store, tmp_path / "store")
     (file,) = tmp_path.glob("store/timeline/run=day04.0/*.parquet")
-    timeline = pl.read_parquet(file).with_columns(work_us=pl.lit(None, pl.Float64))
+    timeline = pl.read_parquet(file).with_columns(steady_us=pl.lit(None, pl.Float64))
     timeline.write_parquet(file)
     main(["check", f"{tmp_path}/store#day04.0", "--against", f"{tmp_path}/store", "--json"])
     checks = json.loads(capsys.readouterr().out)["checks"]

@@ -189,13 +189,13 @@ def test_colour_on_a_terminal(
 
 def test_no_work_has_no_shares() -> None:
     ops = pl.DataFrame({"kind": ["op"], "op": ["Mul"], "kernel": ["Mul"], "dead": [0]})
-    ops = ops.with_columns(work_us=pl.lit(0.0), total_us=7, rewrite=pl.lit("none"))
+    ops = ops.with_columns(steady_us=pl.lit(0.0), total_us=7, rewrite=pl.lit("none"))
     assert ops_on_screen(ops).row(0, named=True)["share"] is None
 
 
 def test_what_says_nothing_of_ops_takes_no_room() -> None:
     ops = pl.DataFrame({"kind": ["op", "op"], "op": ["Mul", "MatMul"], "dead": [0, 0]})
-    ops = ops.with_columns(work_us=pl.Series([3.0, 1.0]), total_us=pl.Series([3, 1]))
+    ops = ops.with_columns(steady_us=pl.Series([3.0, 1.0]), total_us=pl.Series([3, 1]))
     ops = ops.with_columns(rewrite=pl.lit("none"))
     same = ops_on_screen(ops.with_columns(kernel="op"))
     assert not {"kind", "dead", "kernel", "rewrite"} & set(same.columns)
@@ -213,5 +213,5 @@ def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
     work = ops.filter(pl.col("kind") != "call")
     assert not ops.filter(kind="call")["share"].count()
     assert work["running"].drop_nulls()[-1] == "100.0%"
-    first = float(work["work_us"][0]) / float(work["work_us"].sum())
+    first = float(work["steady_us"][0]) / float(work["steady_us"].sum())
     assert work["share"][0] == f"{100 * first:.1f}%"

@@ -98,11 +98,6 @@ def onednn(page: Page) -> dict[str, float]:
     return at_section(page, "onednn", 700)
 
 
-def memory(page: Page) -> dict[str, float]:
-    """Memory over time."""
-    return at_section(page, "memory", 350)
-
-
 # Name of the picture: the log, and what is done before it is taken.
 PICTURES: dict[str, tuple[str, Callable[[Page], dict[str, float]]]] = {
     "first-screen": (IN_PYTHON, first_screen),
@@ -111,7 +106,6 @@ PICTURES: dict[str, tuple[str, Callable[[Page], dict[str, float]]]] = {
     "by-line": (LINES, by_line),
     "ops": (KERAS, ops),
     "onednn": (KERAS, onednn),
-    "memory": (KERAS, memory),
     "telephone": (IN_PYTHON, telephone),  # the last: it leaves the window narrow
 }
 

@@ -26,7 +26,7 @@ def benchdnn(
     \b
     Examples:
       tflogscope benchdnn run.log -o cases.txt
-      tflogscope benchdnn run.log --where 'primitive == matmul'
+      tflogscope benchdnn run.log --where "primitive = 'matmul'"
       grep -v '^#' cases.txt | xargs -L 1 ./benchdnn --mode=P
     """
     inputs = named_inputs(logs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tflogscope.cli.inputs import heed_limit, named_inputs, opened_each, opened_store
+from tflogscope.cli.inputs import named_inputs, opened_each, opened_store
 from tflogscope.cli.options import Force, Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text, refuse_input
 from tflogscope.errors import UsageError
@@ -88,7 +88,6 @@ def check(
       tflogscope check run.log --baseline tflogscope-baseline.json -o check.xml
     """
     inputs = named_inputs(logs)
-    heed_limit(inputs)
     from tflogscope.checks.evaluation import check_run
     from tflogscope.checks.policy import find_policy, read_policy
     from tflogscope.stores.checks import check_runs, check_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tflogscope.cli.inputs import heed_limit, opened
+from tflogscope.cli.inputs import opened
 from tflogscope.cli.options import AsJson, Force, OwnGrammar, argument, option
 from tflogscope.cli.output import print_text, target
 from tflogscope.errors import UsageError
@@ -34,7 +34,6 @@ def diff(
       tflogscope diff before.log after.log -o diff.html
       tflogscope diff before.log after.log --json | jq .nodes
     """
-    heed_limit([f"{before}, {after}"])
     from tflogscope.exports.json_text import json_object
     from tflogscope.model.difference import difference
     from tflogscope.views.difference import difference_document

@@ -53,7 +53,7 @@ def export(
     \b
     Examples:
       tflogscope export run.log --table timeline -o timeline.parquet
-      tflogscope export run.log --table nodes -o - --format jsonl --where 'op == MatMul'
+      tflogscope export run.log --table nodes -o - --format jsonl --where "op = 'MatMul'"
     """
     inputs = named_inputs(logs)
     store = opened_store(inputs)

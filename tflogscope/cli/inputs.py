@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tflogscope.cli.apart import go_apart
 from tflogscope.cli.libraries import share_a_heap
 from tflogscope.cli.progress import progress_bar
-from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.events.scan import WORKERS
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.figures import size_of
 from tflogscope.model.opening import open_with
 from tflogscope.sources.streams import find_streams, of_one_input
 from tflogscope.stores.folder import store_and_run
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from tflogscope.stores.store import Store
 
 _OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
-LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
 
 
 def chosen(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
@@ -42,7 +39,7 @@ def chosen(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
     """
     if condition is None:
         return frame
-    from tflogscope.query.where import where
+    from tflogscope.query.sql import where
 
     return where(frame, condition)
 
@@ -58,27 +55,6 @@ def named_inputs(logs: list[str] | None) -> list[str]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("no log is named", hint="Name a file or a directory, or pipe a log in.")
     return ["-"]
-
-
-def heed_limit(inputs: list[str]) -> None:
-    """Where memory is limited, say at once if that is too much, and later if it runs out.
-
-    The latter only if polars was not imported before.
-    """
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return
-    hint = "Raise the limit: ulimit -v. docs/commands.md says how much memory logs need."
-    if limit < LEAST_MEMORY:
-        what = (
-            f"memory is limited to {size_of(limit)}; a log takes {size_of(LEAST_MEMORY)} and more"
-        )
-        raise TflogscopeError(what, hint=hint)
-    go_apart(lambda what: TflogscopeError(what, inputs[0], hint))
 
 
 def opened_store(inputs: list[str]) -> Store | None:
@@ -147,7 +123,6 @@ def opened_each(
     inputs: list[str], grammar: str | None = None, *, again: bool = False
 ) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
-    heed_limit(inputs)
     gc.set_threshold(_OBJECTS)
     share_a_heap()
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):

@@ -26,7 +26,7 @@ def ops(
     Examples:
       tflogscope ops run.log --top 20
       tflogscope ops run.log -o ops.csv
-      tflogscope ops run.log --where 'mode == eager and total_us > 1ms' --sort executions
+      tflogscope ops run.log --where "mode = 'eager' AND total_us > 1000" --sort executions
       tflogscope ops run.log --format jsonl | head
     """
     export(

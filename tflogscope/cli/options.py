@@ -41,7 +41,8 @@ OwnGrammar = Annotated[
 Where = Annotated[
     str | None,
     option(
-        "--where CONDITION", "Only rows for which this holds: 'op == MatMul and mode == graph'."
+        "--where CONDITION",
+        "Only rows for which this SQL condition holds: \"op = 'MatMul' AND mode = 'graph'\".",
     ),
 ]
 Sort = Annotated[

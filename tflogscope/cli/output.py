@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
     "ops": (
-        *("mode", "op", "executions", "work_us", "share", "running", "kernel", "p95_us"),
+        *("mode", "op", "executions", "steady_us", "share", "running", "kernel", "p95_us"),
         *("python", "first_line", "rewrite"),
     ),
-    "functions": ("function", "function_uid", "calls", "work_us", "total_us", "nodes", "traces"),
-    "nodes": ("node", "kernel", "executions", "work_us", "line", "function", "function_uid"),
+    "functions": ("function", "function_uid", "calls", "steady_us", "total_us", "nodes", "traces"),
+    "nodes": ("node", "kernel", "executions", "steady_us", "line", "function", "function_uid"),
     "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
     "coverage": ("source", "lines", "recognised", "ignored", "unknown", "torn", "vlog_level"),
     "trend": ("start", "step_us", "eager_share", "onednn_share", "eager_per_step", "changed"),

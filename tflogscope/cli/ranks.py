@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.cli.inputs import (
     are_together,
-    heed_limit,
     named_inputs,
     opened_each,
     opened_store,
@@ -45,7 +44,6 @@ def ranks(
       tflogscope ranks STORE --json
     """
     inputs = named_inputs(logs)
-    heed_limit(inputs)
     from tflogscope.exports.json_text import json_object
     from tflogscope.stores.ranks import rank_facts
     from tflogscope.views.ranks import ranks_document

@@ -49,9 +49,6 @@ def record(
             "Write down which line of the program asked for an eager op or a graph's node.",
         ),
     ] = True,
-    memory: Annotated[
-        bool, option("--memory", "Record the buffers of tensors, for the report's Memory.")
-    ] = False,
     calibrate: Annotated[
         bool,
         option(
@@ -97,7 +94,7 @@ def record(
     path = log_path(output or Path(time.strftime(f"{name}.log.zst")), given)
     found = {"tflogscope": __version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
-    environment = {**given, **settings(tensorflow, found, memory=memory)}
+    environment = {**given, **settings(tensorflow, found)}
     if lines:
         environment |= with_lines(given)
     screen = Screen(str(path)) if watch else None

@@ -35,8 +35,8 @@ def report(
 ) -> None:
     """Write the run as one HTML page that needs no network.
 
-    Findings, an interactive timeline, tables of ops and functions, what oneDNN ran, memory, and
-    what is not in the log. It is self-contained, so it can be mailed. Of a store it is an
+    Findings, an interactive timeline, tables of ops and functions, what oneDNN ran, and what
+    is not in the log. It is self-contained, so it can be mailed. Of a store it is an
     overview of the runs, with a page for each of them in a folder beside it.
 
     \b

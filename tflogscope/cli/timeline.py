@@ -56,7 +56,7 @@ def timeline(
       tflogscope timeline run.log
       tflogscope timeline run.log --from +1s --to +1.2s
       tflogscope timeline run.log --function train_function
-      tflogscope timeline run.log --where 'op == MatMul'
+      tflogscope timeline run.log --where "op = 'MatMul'"
     """
     with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.

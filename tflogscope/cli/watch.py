@@ -18,7 +18,7 @@ from tflogscope.cli.inputs import named_inputs
 from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
 from tflogscope.cli.options import OwnGrammar, argument
 from tflogscope.cli.output import print_text
-from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.errors import UsageError
 from tflogscope.sources.discover import file_and_process
 from tflogscope.sources.source import STANDARD_INPUT
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _TICK = 0.5  # seconds between two pictures
 _RATE_SECONDS = 3.0
+_QUIET = 2.0  # seconds without a line until that is said
+_KEYS = "q quit and print the analysis · ↑↓ scroll"
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 
 
@@ -48,14 +50,13 @@ def watch(
     ] = None,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Show a run while it goes on, on the whole terminal.
+    """Show the analysis of a run while it goes on, on the whole terminal.
 
-    What runs, or is instantiated, right now and since when; eager ops and nodes of graphs each
-    second; calls of functions; ops; oneDNN's share; and what is found. Each part of the log is read
-    once. It follows a file that grows, is replaced or cut short, and pipes.
+    The first screen of `analyze`, redrawn as the log grows. Each part of the log is read once. It
+    follows a file that grows, is replaced or cut short, and pipes.
 
     \b
-    Keys: p pauses, s sorts, / filters by op, arrows and enter explain an op, q quits into analyze.
+    Keys: arrows scroll, q quits and prints the analysis.
 
     \b
     Examples:
@@ -110,15 +111,13 @@ class Watching:
         """`asked`: which process of the log, if it has several."""
         from tflogscope.grammar.load import load_grammar
         from tflogscope.live.growing import Growing, Latest
-        from tflogscope.live.hints import Hints
-        from tflogscope.views.watch import Shown, Watched
 
         self.growing = Growing(name, receives, load_grammar(grammar), asked)
-        self._latest = Latest(self.growing)
-        self.watched = Watched(name, Hints(self.growing))
-        self.shown = Shown()
-        self._file = file
-        self._came = self._dated = time.monotonic()
+        self._latest = Latest(self.growing, self._draw_run)
+        self._name, self._file = name, file
+        self._first = 0  # the line of the analysis at the top
+        self._size = (80, 24)
+        self._came = time.monotonic()
         self._sizes: deque[tuple[float, int]] = deque([(self._came, 0)])
 
     def show(self, keys: Keys, *, until_end: bool = False) -> None:
@@ -135,41 +134,72 @@ class Watching:
         ) as live:
             while not (until_end and self.growing.scan.has_ended):
                 tick = time.monotonic() + _TICK
-                self._look(console)
-                self._draw(live, console)
+                self._size = console.size
+                self._look()
+                self._draw(live)
                 while (left := tick - time.monotonic()) > 0:
                     for key in keys.wait(left):
                         if self._press(key):
                             return
-                        self._draw(live, console)
+                        self._draw(live)
 
-    def _look(self, console: Console) -> None:
+    def _look(self) -> None:
         """Bring what is shown up to date. Raises what reading the log raised."""
-        now, watched, growing = time.monotonic(), self.watched, self.growing
+        now, growing = time.monotonic(), self.growing
         ended = growing.scan.has_ended
         if ended:
             growing.scan.wait()
-        self._latest.look(paused=self.shown.paused, ended=ended)
+        self._latest.look(ended=ended)
         if growing.bytes > self._sizes[-1][1]:
             self._came = now
-        quiet = now - self._came
-        quiet = max(quiet, self._unwritten()) if quiet > _TICK else quiet
         self._sizes.append((now, growing.bytes))
         while len(self._sizes) > 2 and now - self._sizes[0][0] > _RATE_SECONDS:
             self._sizes.popleft()
-        if not self.shown.paused:
-            (since, before), (_, after) = self._sizes[0], self._sizes[-1]
-            watched.rate = (after - before) / max(now - since, _TICK)
-            watched.bytes, watched.lines = after, growing.lines
-            watched.times = max(len(growing.beginnings), 1)
-            watched.process = growing.process
-            watched.quiet, watched.ended = quiet, ended
-            watched.figures, watched.findings = self._latest.figures, self._latest.findings
-            last = watched.hints.last
-            watched.hints.advance()
-            self._dated = now if watched.hints.last != last else self._dated
-            watched.undated = now - self._dated
-        self._show_answer(console)
+
+    def _draw_run(self, run: LogRun) -> list[str]:
+        """The analysis of the run so far, as wide as the terminal."""
+        from tflogscope.views.analyze import analyze_document
+        from tflogscope.views.terminal import drawn
+
+        return drawn(analyze_document(run), width=self._size[0]).splitlines()
+
+    def _draw(self, live: Live) -> None:
+        from rich.text import Text
+
+        from tflogscope.views.text import shorten, text
+
+        width, height = self._size
+        room, lines = max(height - 2, 1), self._latest.lines
+        self._first = max(0, min(self._first, len(lines) - room))
+        shown = "\n".join(lines[self._first : self._first + room])
+        body = Text.from_ansi(shown) if lines else text("nothing to analyze yet")
+        parts = [text(shorten(self._status(), width)), body, text(_KEYS, "bold")]
+        live.update(Text("\n").join(parts), refresh=True)
+
+    def _status(self) -> str:
+        """How much of the log there is, how quickly it grows, and how long nothing has come."""
+        from tflogscope.model.figures import count_of, duration, size_of
+
+        growing, now = self.growing, time.monotonic()
+        (since, before), (until, after) = self._sizes[0], self._sizes[-1]
+        named = "standard input" if self._name == STANDARD_INPUT else self._name
+        quiet = now - self._came
+        quiet = max(quiet, self._unwritten()) if quiet > _TICK else quiet
+        rate = (after - before) / max(until - since, _TICK)
+        said = [
+            " ".join(filter(None, (named, growing.process))),
+            f"{size_of(after)}, {count_of(growing.lines, 'line')}",
+            f"began {len(growing.beginnings)} times" if len(growing.beginnings) > 1 else "",
+        ]
+        if growing.scan.has_ended:
+            said.append("the log has ended")
+        elif quiet > _QUIET:
+            said.append(f"no new line for {duration(quiet * 1e6)}")
+        else:
+            said.append(f"{size_of(int(rate))} a second")
+        if self._latest.of_lines < growing.lines:
+            said.append(f"analysis of the first {self._latest.of_lines:,} lines")
+        return " · ".join(filter(None, said))
 
     def _unwritten(self) -> float:
         """Seconds since the file was written, which may be long before it was watched."""
@@ -178,75 +208,12 @@ class Watching:
         except OSError:  # the next one is not there yet
             return 0.0
 
-    def _draw(self, live: Live, console: Console) -> None:
-        from rich.console import Group
-
-        from tflogscope.views.watch import watch_lines
-
-        width, height = console.size
-        live.update(Group(*watch_lines(self.watched, self.shown, width, height)), refresh=True)
-
     def _press(self, key: str) -> bool:
         """Do what a key asks for; whether it ends the watch. Raises KeyboardInterrupt."""
         if key == INTERRUPT:
             raise KeyboardInterrupt
-        shown = self.shown
-        shown.said = ""
-        if shown.typing:
-            self._type(key)
-        elif key in {"q", "Q"}:
-            return True
-        elif shown.explained is not None:
-            shown.first += _STEPS.get(key, 0)
-            if key in {"escape", "enter"}:
-                shown.explained = None
-        else:
-            self._choose(key)
-        return False
-
-    def _choose(self, key: str) -> None:
-        from tflogscope.views.watch import SORTS
-
-        shown = self.shown
-        if key == "p":
-            shown.paused = not shown.paused
-        elif key == "s":
-            names = list(SORTS)
-            shown.sort = names[(names.index(shown.sort) + 1) % len(names)]
-        elif key == "/":
-            shown.typing = True
-        elif key == "escape":
-            shown.filter = ""
-        elif key in _STEPS and shown.ops:
-            place = max(0, min(shown.place + _STEPS[key], len(shown.ops) - 1))
-            shown.chosen = shown.ops[place]
-        elif key in {"enter", "e"} and shown.ops:
-            op = shown.ops[shown.place]
-            self._latest.explain(op)
-            shown.said = f"explaining {op}…"
-
-    def _type(self, key: str) -> None:
-        shown = self.shown
-        if key in {"enter", "escape"}:
-            shown.typing = False
-        if key == "escape":
-            shown.filter = ""
-        elif key == "backspace":
-            shown.filter = shown.filter[:-1]
-        elif len(key) == 1 and key.isprintable():
-            shown.filter += key
-
-    def _show_answer(self, console: Console) -> None:
-        """Show what the model has answered, if it has."""
-        from tflogscope.views.watch import explanation
-
-        answer, self._latest.answer = self._latest.answer, None
-        if isinstance(answer, TflogscopeError):
-            self.shown.said = answer.what
-        elif answer is not None:
-            colour = console.color_system is not None
-            self.shown.said, self.shown.first = "", 0
-            self.shown.explained = explanation(answer, console.width, colour=colour)
+        self._first += _STEPS.get(key, 0)
+        return key in {"q", "Q"}
 
 
 class Screen:

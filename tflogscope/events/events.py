@@ -299,12 +299,6 @@ class Events:
         found = [each for each in map(repeat_of, (starts, self._records)) if each]
         return min(found, default=None) or repeated_lines(self.primitives)
 
-    @cached_property
-    def has_memory_records(self) -> bool:
-        """Whether `log_memory.cc` wrote into the log."""
-        memory = self.grammar.files["log_memory.cc"].messages
-        return not {message.id for message in memory}.isdisjoint(self.seen)
-
     # ---- coverage ------------------------------------------------------------------------------
 
     def problems(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 4  # changing a column's meaning raises it
+SCHEMA_VERSION = 5  # changing a column's meaning raises it
 
 TABLES: tuple[str, ...] = (
     "timeline",
@@ -14,6 +14,7 @@ TABLES: tuple[str, ...] = (
     "coverage",
     "findings",
     "time",
+    "ledger",
     "stacks",
 )
 

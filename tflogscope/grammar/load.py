@@ -38,13 +38,13 @@ _TOP_KEYS |= (
 )  # what the model knows of a plug-in: rewriters.py
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
-    "scan", "table", "starts", "ends", "buffer",
+    "scan", "table", "starts", "ends",
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
 _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "redact.toml"}
-_OF_THE_MODEL |= {"costs.toml", "endings.toml", "sentences", "tables.toml"}
+_OF_THE_MODEL |= {"costs.toml", "endings.toml", "ledger.toml", "sentences", "tables.toml"}
 _ENVELOPES = "envelopes.toml"  # read when a log has something around its records
 
 _PARSED = Path(__file__).with_name("_parsed.bin")
@@ -280,7 +280,6 @@ def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:
         since=entry.get("since"),
         until=entry.get("until"),
         hot=_hot(entry) if "scan" in entry else None,
-        buffer=Hot(_scans(entry["buffer"]), "tensors") if "buffer" in entry else None,
         grammar_file=name,
         samples=tuple(_sample(each, place) for each in entry["sample"]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -77,8 +77,6 @@ class Message:
     until: str | None = None
     #: How the scanner reads it, if it is one of the hot messages (see `compiled`).
     hot: Hot | None = None
-    #: The same for the buffer that it takes or gives back, in a scan of its own (`of_buffers`).
-    buffer: Hot | None = None
     #: The grammar file it was read from, for error messages.
     grammar_file: str = field(default="", compare=False)
     #: Lines that hold both engines to this description.
@@ -238,19 +236,6 @@ class Grammar(NamedTuple):
             return self.by_id[id_]
         except KeyError:
             raise GrammarError(f"the grammar has no message {id_!r}") from None
-
-    def of_buffers(self) -> Grammar:
-        """The grammar for a scan that keeps the buffers of tensors, and no other hot message."""
-        files = {
-            name: file._replace(
-                messages=tuple(replace(message, hot=message.buffer) for message in file.messages),
-            )
-            for name, file in self.files.items()
-            if any(message.buffer for message in file.messages)
-        }
-        # Verbose lines of oneDNN may be in the middle of a record.
-        verbose = tuple(each for each in self.markers.markers if each.table == "verbose")
-        return self._replace(files=files, markers=self.markers._replace(markers=verbose))
 
     def split_prefix(self, line: str) -> tuple[str, str] | None:
         """(basename, message) of one line, or None if it has no known prefix."""

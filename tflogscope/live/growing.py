@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tflogscope.errors import TflogscopeError
 from tflogscope.events.scan import Scan
-from tflogscope.live.figures import Figures, Row, read_figures
 from tflogscope.live.follow import Beginning, Receive
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ class Growing:
             yield beginning
 
 
-# ---- the model of it, run again now and then, and what it answers --------------------------------
+# ---- the model of it, run again now and then -----------------------------------------------------
 # It reads all that has been scanned so far, in a thread, so the log is followed and keys are obeyed
 # meanwhile. Then it rests ten times as long as it took: never more than a tenth of a core.
 
@@ -78,27 +76,20 @@ _REST = 10  # times as long as the last run of the model
 
 
 class Latest:
-    """The latest run of a growing log: its figures and findings, and an answer."""
+    """What `read` makes of the latest run of a growing log."""
 
-    def __init__(self, growing: Growing) -> None:
-        self.figures = Figures()
-        self.findings: list[Row] = []
-        """Rows of the table, with `since`: when each was first found (`time.time`)."""
-        self.answer: Row | TflogscopeError | None = None
-        """What the run said to the last question (`explain`), or that it can't."""
-        self._growing = growing
-        self._run: LogRun | None = None
-        self._asked: str | None = None
+    def __init__(self, growing: Growing, read: Callable[[LogRun], list[str]]) -> None:
+        self.lines: list[str] = []
+        """What was read; empty before the first run."""
+        self.of_lines = 0
+        """How many lines of the log that is of."""
+        self._growing, self._read_run = growing, read
         self._thread = threading.Thread()
         self._error: BaseException | None = None
         self._next = 0.0
 
-    def explain(self, op: str) -> None:
-        """Ask why an op ran where it ran: `answer` has it after a while."""
-        self._asked, self.answer = op, None
-
-    def look(self, *, paused: bool = False, ended: bool = False) -> None:
-        """Have the model answer, or read what is new if it is time for it, or the log has `ended`.
+    def look(self, *, ended: bool = False) -> None:
+        """Have the model read what is new if it is time for it, or the log has `ended`.
 
         Raises what the model raised.
         """
@@ -106,39 +97,18 @@ class Latest:
             return
         if self._error is not None:
             raise self._error
-        run, asked = self._run, self._asked
         is_due = ended or time.monotonic() >= self._next
-        if run is not None and asked is not None:
-            self._asked = None
-            self._begin(lambda: self._answer(run, asked))
-        elif is_due and not paused and self._growing.lines > self.figures.lines:
-            self._run = None  # two runs would take twice the memory
-            self._begin(self._read)
-
-    def _begin(self, work: Callable[[], None]) -> None:
-        """Do this in a thread; nobody waits for it at the end."""
-
-        def call() -> None:
-            try:
-                work()
-            except BaseException as error:  # noqa: BLE001  (raised again by `look`)
-                self._error = error
-
-        self._thread = threading.Thread(target=call, name="tflogscope-model", daemon=True)
-        self._thread.start()
+        if is_due and self._growing.lines > self.of_lines:
+            self._thread = threading.Thread(target=self._read, name="tflogscope-model", daemon=True)
+            self._thread.start()  # nobody waits for it at the end
 
     def _read(self) -> None:
-        began, run = time.monotonic(), self._growing.run()
-        figures, findings, now = read_figures(run), run.findings.to_dicts(), time.time()
-        before = {each["id"]: each["since"] for each in self.findings}
-        self.findings = [each | {"since": before.get(each["id"], now)} for each in findings]
-        is_first = not self.figures.lines  # it loads the model, too
-        self.figures, self._run = figures, run
-        took = time.monotonic() - began
-        self._next = time.monotonic() + (0 if is_first else _REST * took)
-
-    def _answer(self, run: LogRun, op: str) -> None:
         try:
-            self.answer = run.explain(op=op)
-        except TflogscopeError as error:
-            self.answer = error
+            began, run = time.monotonic(), self._growing.run()
+            lines = sum(span.lines for span in run.events.spans)
+            is_first = not self.of_lines  # it loads the model, too
+            self.lines, self.of_lines = self._read_run(run), lines
+            took = time.monotonic() - began
+            self._next = time.monotonic() + (0 if is_first else _REST * took)
+        except BaseException as error:  # noqa: BLE001  (raised again by `look`)
+            self._error = error

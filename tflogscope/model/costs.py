@@ -75,11 +75,11 @@ class Costs:
     def of_executions(self) -> pl.DataFrame:
         """Three columns in µs, a row for each execution.
 
-        work_us: what this run would have taken. pace_us: the same, and for the first run of a node,
-        an eager op or a function what its later runs say, since it also makes what they use. Null
-        where no duration is known, where the log doesn't show what a record costs, and of kernels
-        that run a function, whose nodes have rows of their own. cost_us is what rankings and
-        shares go by: pace_us, or where the log shows no price the duration as it is printed.
+        work_us: what this run would have taken. steady_us: the same, and for the first run of a
+        node, an eager op or a function what its later runs say, since it also makes what they use.
+        Null where no duration is known, where the log doesn't show what a record costs, and of
+        kernels that run a function, whose nodes have rows of their own. cost_us is what rankings
+        and shares go by: steady_us, or where the log shows no price the duration as it is printed.
         """
         found = np.full((2, self._executions.frame.height), np.nan)
         if self.price is not None:
@@ -90,13 +90,13 @@ class Costs:
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             found[:, where(is_dead)] = 0  # nothing ran
             for part in (nodes, eager_ops, calls):
-                found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
+                found[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
             if self.calibrated:
                 found = self._as_calibrated(found)
-        known = pl.DataFrame({"work_us": found[0], "pace_us": found[1]}, nan_to_null=True)
+        known = pl.DataFrame({"work_us": found[0], "steady_us": found[1]}, nan_to_null=True)
         known = known.select(rounded(pl.all()))
         printed = self._executions.frame["duration_us"].cast(pl.Float64)
-        cost = printed if self.price is None else known["pace_us"]
+        cost = printed if self.price is None else known["steady_us"]
         return known.hstack([cost.alias("cost_us")])
 
     @property
@@ -215,7 +215,7 @@ class Costs:
         return nodes[["definition", "runs", "calls"]].hstack(found)
 
     def _of_nodes(self, price: Price) -> pl.DataFrame:
-        """The runs of nodes: row, work_us, pace_us."""
+        """The runs of nodes: row, work_us, steady_us."""
         runs, taking = self._node_runs, self._taking(price)
         place = first_with(
             taking["definition"].to_numpy(), self._executions.runs.definitions.height
@@ -227,7 +227,7 @@ class Costs:
         own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
         own = pl.when(~calls).then(pl.min_horizontal(own, "duration_us"))
         pace = pl.when(pl.col("runs") == 1).then(own).when(~calls).then("takes")
-        return runs.select("row", work_us=own, pace_us=pace)
+        return runs.select("row", work_us=own, steady_us=pace)
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""
@@ -235,7 +235,7 @@ class Costs:
         log = price.quick * pl.col("records")
         own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
         own = pl.min_horizontal(own, "duration_us")
-        runs = runs.select("row", "signature", work_us=own, pace_us=own)
+        runs = runs.select("row", "signature", work_us=own, steady_us=own)
         return _at_pace(runs, "signature")
 
     # ---- calls -----------------------------------------------------------------------------------
@@ -249,11 +249,11 @@ class Costs:
         """
         frame = self._executions.frame
         called = rows(frame["call"], nodes["row"]).is_not_null()
-        nodes = only(nodes, called & nodes["pace_us"].is_not_null())
+        nodes = only(nodes, called & nodes["steady_us"].is_not_null())
         names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
-        runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "pace_us"]])
+        runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "steady_us"]])
         ran = runs.group_by("call").agg(
-            pl.col("work_us", "pace_us").sum(),
+            pl.col("work_us", "steady_us").sum(),
             began=pl.col("time").min(),
             began_at=pl.col("at").min(),
             ended=pl.col("end_time").max(),
@@ -266,7 +266,9 @@ class Costs:
         )
         together = pl.Series("together", covered_within(begin, end, since, until))
         side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
-        in_nodes = pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("pace_us")
+        in_nodes = (
+            pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("steady_us")
+        )
         in_nodes = in_nodes / side_by_side
         time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")
         ends = time - (pl.col("ended") - pl.col("began")).fill_null(0)
@@ -277,10 +279,10 @@ class Costs:
         work, pace = (
             pl.min_horizontal(in_nodes.fill_null(0) + own, time) for own in (pl.col("own"), steady)
         )
-        return _at_pace(calls.with_columns(work_us=work, pace_us=pace), "name")
+        return _at_pace(calls.with_columns(work_us=work, steady_us=pace), "name")
 
     def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
-        """work_us and pace_us, such that later calls take what they took in a run without a log."""
+        """work_us and steady_us, such that later calls take what they took without a log."""
         calls = self._executions.calls.select("row", "call", "name", clock_us=self.clock("name"))
         calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
         later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
@@ -298,8 +300,8 @@ def _unnumbered(name: str) -> pl.Expr:
 
 
 def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:
-    """row, work_us and pace_us: for the first run of a key the later ones' median, if less."""
+    """row, work_us and steady_us: for the first run of a key the later ones' median, if less."""
     first = pl.col(key).is_first_distinct()
-    later = pl.when(~first).then("pace_us").median().over(key)
-    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("pace_us")
-    return runs.select("row", "work_us", pace_us=pace)
+    later = pl.when(~first).then("steady_us").median().over(key)
+    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("steady_us")
+    return runs.select("row", "work_us", steady_us=pace)

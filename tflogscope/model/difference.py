@@ -38,7 +38,7 @@ def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
     `runs`: what each recorded. `loops`: how long what comes again and again took, in µs, without
-    the log (`phases.paid_again`). `step`: the step function (`step_calls`), with the median of its
+    the log (table `repeated`). `step`: the step function (`step_calls`), with the median of its
     calls but the first of each trace, and the times that the middle half of them took; `alone`: its
     nodes and traces are the same.
     `modes`, `causes`: counts and times side by side, those that are equal included. `ops`,
@@ -50,9 +50,9 @@ def difference(before: Tables, after: Tables) -> Facts:
     runs = {"before": before, "after": after}
     # As printed if one of them doesn't show what its log cost.
     times = {ranked_by(run.ops) for run in runs.values()}
-    known = times == {"work_us"}
-    total_us = pl.col("work_us" if known else "total_us")
-    one_us = "work_us" if known else "duration_us"
+    known = times == {"steady_us"}
+    total_us = pl.col("steady_us" if known else "total_us")
+    one_us = "steady_us" if known else "duration_us"
     step, nodes = _step(runs, one_us), _nodes(runs, total_us, one_us)
     functions = _functions(runs, total_us, one_us)
     if step:
@@ -89,7 +89,7 @@ def _recorded(run: Tables) -> Facts:
 
 def _loops(run: Any) -> float | None:
     """Of a `Run`, whose module imports this one."""
-    again = run.summary.paid_again["again_us"]
+    again = run.repeated["repeats_us"]
     return float(again.sum()) if again.count() else None
 
 

@@ -56,26 +56,26 @@ class KindRuns(NamedTuple):
 
     executions: int
     dead: int
-    work_us: float | None
+    steady_us: float | None
     total_us: int | None
 
     @property
     def time_us(self) -> float | None:
         """What shares go by: the time without the log, or as printed if that is not known."""
-        return self.total_us if self.work_us is None else self.work_us
+        return self.total_us if self.steady_us is None else self.steady_us
 
 
 class RewrittenRuns(NamedTuple):
     """Executions of ops that were rewritten to a kernel of oneDNN or a plug-in."""
 
     executions: int
-    work_us: float | None
+    steady_us: float | None
     total_us: int
 
     @property
     def time_us(self) -> float:
         """As in KindRuns."""
-        return self.total_us if self.work_us is None else self.work_us
+        return self.total_us if self.steady_us is None else self.steady_us
 
 
 class ModeRuns(NamedTuple):
@@ -238,7 +238,6 @@ class Summary(NamedTuple):
     program (`summary.op_facts`, `function_facts`, `PythonLines.facts`), `rewrites` one for each
     kernel that ops were rewritten to; `findings` is the table, and `lead` is of its first row that
     is an error or a warning. `onednn` is None where the log has no verbose line of oneDNN.
-    `paid_again` is of `phases.paid_again`.
     """
 
     recorded: Recorded
@@ -258,7 +257,6 @@ class Summary(NamedTuple):
     answers: list[Answer]
     limits: list[Limit]
     slowed: Slowed | None
-    paid_again: pl.DataFrame
 
     def mode(self, name: Mode) -> ModeRuns:
         """What ran in one mode."""

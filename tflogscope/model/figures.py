@@ -24,17 +24,24 @@ def rounded_us(microseconds: float) -> float:
     return round(microseconds, _DECIMALS)
 
 
-def summed(column: str) -> pl.Expr:
-    """The sum of a column of durations, null where none is known."""
+def known_sum(durations: pl.Expr) -> pl.Expr:
+    """The sum of durations, null where none is known."""
     import polars as pl
 
-    return pl.when(pl.col(column).count() > 0).then(rounded(pl.col(column).sum()))
+    return pl.when(durations.count() > 0).then(durations.sum())
+
+
+def summed(column: str) -> pl.Expr:
+    """The sum of a column of durations, rounded, null where none is known."""
+    import polars as pl
+
+    return rounded(known_sum(pl.col(column)))
 
 
 def ranked_by(table: pl.DataFrame) -> str:
     """The times that a table ranks by: without the log, or if none is known, as printed."""
     printed = "total_us" if "total_us" in table.columns else "duration_us"
-    return "work_us" if table["work_us"].count() else printed
+    return "steady_us" if table["steady_us"].count() else printed
 
 
 def count_of(count: int, thing: str, ending: str = "s") -> str:
@@ -92,16 +99,21 @@ class Whole(NamedTuple):
     in_loops: bool
 
 
-def whole_of(us: float | None, paid_again: pl.DataFrame, run_us: float) -> Whole | None:
-    """What a time at stake is a part of: what is in loops (`phases.paid_again`), else the run.
+def whole_of(
+    us: float | None, in_loops_us: float | None, repeated: pl.DataFrame, run_us: float
+) -> Whole | None:
+    """What avoidable time is a part of: the time in loops (table `repeated`), else the run.
 
-    A short recording is mostly start-up, and a longer one has more of its loops. None: it is not a
-    part of either.
+    A short recording is mostly start-up, and a longer one has more of its loops; so what is mostly
+    in loops (`in_loops_us` of it; None: not known) is a part of these. None: it is no part of the
+    run, such as time of several threads added up.
     """
     if us is None or not run_us:
         return None
-    loops = float(paid_again["again_us"].sum())
-    return Whole(loops, True) if us <= loops else Whole(run_us, False) if us <= run_us else None
+    loops = float(repeated["repeats_us"].sum())
+    if us <= loops and (in_loops_us is None or in_loops_us > us / 2):
+        return Whole(loops, True)
+    return Whole(run_us, False) if us <= run_us else None
 
 
 def percent(part: float, whole: float) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 from tflogscope.model.facts import Lead, Summary
 from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.frames import looked_up
+from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.once import once
 from tflogscope.model.sentences import rows
@@ -53,8 +54,8 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
     id_, verdict = read_verdict(said, run)
     figures = [
         _duration(said, slices, run.time),
-        _loops(said, run.time),
-        *_step(said, run),
+        _loops(run),
+        *_step(run),
         _eligible(said),
         _traces(said, run.python_functions),
     ]
@@ -138,7 +139,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     span = whole_us(run.time)
     columns = ["id", "severity", "time_us", "python", "advice"]
-    findings = said.findings[columns].to_dicts()
+    findings = said.findings[columns].hstack(run.avoidable).to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
@@ -161,7 +162,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
-        of = whole_of(time, said.paid_again, span)
+        of = whole_of(time, first["in_loops_us"], run.repeated, span)
         facts |= {"span": of and of.us, "in_loops": of and of.in_loops}
         facts["share"] = time / of.us if of else None
         return "errors" if errors else "worth-a-look", facts
@@ -176,7 +177,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
-    return "nothing-found", facts | _compute(said, run) | _making(said, run.time)
+    return "nothing-found", facts | _compute(said, run) | _making(run)
 
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:
@@ -186,12 +187,12 @@ def _compute(said: Summary, run: Tables) -> dict[str, Any]:
     return {"op": op, "of_compute": share, "place": place, "inside": inside}
 
 
-def _making(said: Summary, time: pl.DataFrame) -> dict[str, Any]:
+def _making(run: Tables) -> dict[str, Any]:
     """What functions take before they run, once, if it is much, and more than the loops take."""
-    paid = looked_up(time, said.paid_again, "phase").fill_null(0)
-    made = paid.filter(pl.col("phase").is_in(_MAKING))
-    at_first = float(made.select((pl.col("wall_us") - pl.col("again_us")).sum()).item())
-    loops = float(paid["again_us"].sum())
+    known = looked_up(run.time, run.repeated, "phase").fill_null(0)
+    made = known.filter(pl.col("phase").is_in(_MAKING))
+    at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
+    loops = float(known["repeats_us"].sum())
     return {
         "making": at_first if at_first > max(loops, _WAITED_FOR) else None,
         "loops": loops or None,
@@ -223,19 +224,19 @@ def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
     return Figure("Duration", spoken(span), about or "from the first record to the last")
 
 
-def _loops(said: Summary, time: pl.DataFrame) -> Figure:
+def _loops(run: Tables) -> Figure:
     """What is paid again and again, and which phases take most of it."""
-    again = said.paid_again.filter(pl.col("again_us") > 0)
-    phases = again.sort("again_us", descending=True).rows()
+    repeated = run.repeated.filter(pl.col("repeats_us") > 0)
+    phases = repeated.sort("repeats_us", descending=True).rows()
     if not phases:
-        known = time["wall_us"].count()
+        known = run.time["wall_us"].count()
         why = "nothing came again and again" if known else "the log has no times"
         return Figure("Time in loops", "none" if known else _NOT_KNOWN, why)
-    most = ", ".join(f"{phase} {spoken(us)}" for phase, us in phases[:_PHASES])
+    most = ", ".join(f"{PHASE_NAMES[phase]} {spoken(us)}" for phase, us in phases[:_PHASES])
     return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
 
 
-def _step(said: Summary, run: Tables) -> Iterator[Figure]:
+def _step(run: Tables) -> Iterator[Figure]:
     """The median of later steps, if there are any, and between which half of them are."""
     steps = later_steps({"": run})
     took = steps[ranked_by(steps)].drop_nulls()
@@ -243,7 +244,7 @@ def _step(said: Summary, run: Tables) -> Iterator[Figure]:
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
         about = f"median of {calls}, half {spoken(low)} to {spoken(high)}"
-        if loops := float(said.paid_again["again_us"].sum()):
+        if loops := float(run.repeated["repeats_us"].sum()):
             about += f"; loops take {spoken(loops / took.len())} a call"
         yield Figure("Step", spoken(median), about)
 

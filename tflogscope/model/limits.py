@@ -15,13 +15,13 @@ from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
-from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.origin import KEPT_BACK
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.processes import several_processes
 from tflogscope.model.stack_traces import read_stack_traces
 
@@ -61,7 +61,6 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
         "no-thread-ids": any_run and not recorded.has_thread_ids,
         "no-onednn-lines": lacks_lines and not (silent and only_gemm),
         "low-level": level == 1,
-        "no-memory": any_run and level != 1 and not evidence.events.has_memory_records,
     }
     counts = {
         "no-gemm-lines": silent if only_gemm or not lacks_lines else 0,

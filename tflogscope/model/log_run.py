@@ -10,7 +10,6 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import with_places
-from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
 from tflogscope.model.links.linked import library_facts, onednn_facts
@@ -18,6 +17,7 @@ from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.parts import Part, read_parts
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
@@ -25,7 +25,6 @@ from tflogscope.sources import Source
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
     from tflogscope.model.facts import Rewriters, Summary
-    from tflogscope.model.memory import Memory
 
 
 class LogRun(Run):
@@ -103,13 +102,6 @@ class LogRun(Run):
         return None
 
     @cached_property
-    def memory(self) -> Memory:
-        """See `Run.memory`; from a scan of its own."""
-        from tflogscope.model.memory import read_memory, scan_buffers
-
-        return read_memory(scan_buffers(self.sources, self.events.grammar), self.events)
-
-    @cached_property
     def rewriters(self) -> Rewriters:
         """See `Run.rewriters`."""
         from tflogscope.model import summary
@@ -123,7 +115,6 @@ class LogRun(Run):
         from tflogscope.model.facts import Summary
         from tflogscope.model.findings.table import lead_of
         from tflogscope.model.limits import limit_facts
-        from tflogscope.model.phases import paid_again
 
         of = self.stages
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
@@ -149,7 +140,6 @@ class LogRun(Run):
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
             slowed=summary.slowed_facts(of.costs, of.calls, self.time),
-            paid_again=paid_again(of),
         )
 
 
@@ -200,9 +190,31 @@ def _findings(of: Evidence) -> pl.DataFrame:
 
 
 def _time(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.phases import time_table
+    from tflogscope.model.ledger.tables import time_table
 
     return time_table(of)
+
+
+def _avoidable(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.findings.table import avoidable_table
+
+    return avoidable_table(of)
+
+
+def _repeated(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.ledger.tables import repeated_table
+
+    return repeated_table(of)
+
+
+def _ledger(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.findings.table import owned
+    from tflogscope.model.ledger.tables import ledger_table
+
+    findings, owners = owned(of)
+    named = [(finding.id, finding.subject) for finding in findings]
+    schema = {"id": pl.String, "subject": pl.String}
+    return ledger_table(of, owners, pl.DataFrame(named, schema, orient="row"))
 
 
 def _preparations(of: Evidence) -> pl.DataFrame:
@@ -221,6 +233,9 @@ _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "coverage": lambda of: of.events.coverage,
     "findings": _findings,
     "time": _time,
+    "avoidable": _avoidable,
+    "repeated": _repeated,
+    "ledger": _ledger,
     "stacks": lambda of: of.lines.table(),
     "asked": _asked,
     "links": _links,

@@ -11,7 +11,7 @@ from tflogscope.grammar.tables import as_table
 from tflogscope.model.costs import Costs
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.executions import Executions, with_places
-from tflogscope.model.figures import rounded, summed
+from tflogscope.model.figures import known_sum, rounded, summed
 from tflogscope.model.frames import first_of_each, looked_up, row_with, rows
 from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.intervals import newly_covered
@@ -41,6 +41,7 @@ def graph_nodes(
     made = own.select(
         *AS_NODES,
         executions=pl.lit(0, pl.UInt32),
+        steady_us=pl.lit(None, pl.Float64),
         work_us=pl.lit(None, pl.Float64),
         total_us=pl.lit(None, pl.Int64),
         ran_at=pl.lit(None, pl.Int64),
@@ -50,6 +51,7 @@ def graph_nodes(
         pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
         pl.col("executions").sum(),
         pl.col("at", "ran_at").min(),
+        steady_us=summed("steady_us"),
         work_us=summed("work_us"),
         total_us=summed("total_us"),
     )
@@ -65,7 +67,6 @@ def nodes_table(
 ) -> pl.DataFrame:
     """The `nodes` table, of `graph_nodes` and their reasons."""
     table = nodes.with_columns(
-        work_us=rounded(pl.col("work_us")),
         eligible=reasons.eligible,
         reason=reasons.names,
         python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
@@ -75,31 +76,29 @@ def nodes_table(
 
 
 def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
-    """Distinct (function, definition) of graph runs, with executions, work_us and total_us."""
+    """Distinct (function, definition) of graph runs, with executions and sums of times."""
     folding = (pl.col("cause") == "constant-folding").fill_null(False)
     number = pl.col("name").rank("dense").cast(pl.Int64).fill_null(0)
     steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
     frame = executions.frame
     kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
     alive = pl.col("status") != "dead"
-    duration, work = (pl.col(name).filter(alive) for name in ("duration_us", "pace_us"))
+    times = {"steady_us": "steady_us", "work_us": "work_us", "total_us": "duration_us"}
     grouped = (
         frame[["at", "duration_us", "status"]]
-        .hstack([costs.of_executions["pace_us"]])
+        .hstack(costs.of_executions[["steady_us", "work_us"]])
         .lazy()
         .group_by(key=pair(kept, frame["definition"]))
         .agg(
             executions=alive.sum().cast(pl.UInt32),
-            work_us=pl.when(work.count() > 0).then(work.sum()),
-            total_us=pl.when(duration.count() > 0).then(duration.sum()),
+            **{name: known_sum(pl.col(of).filter(alive)) for name, of in times.items()},
             at=pl.col("at").min(),
         )
         .drop_nulls("key")
         .select(
             "at",
             "executions",
-            "work_us",
-            "total_us",
+            *times,
             number=pl.col("key") // HALF,
             definition=(pl.col("key") % HALF).cast(pl.UInt32),
         )
@@ -108,7 +107,7 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
     named = grouped.join(names, on="number", how="left").collect()
     nodes = executions.runs.definitions.select("node", "kernel", "attributes", "inputs")
     nodes = nodes[named["definition"]]
-    return named[["at", "executions", "work_us", "total_us", "name"]].hstack(nodes)
+    return named[["at", "executions", *times, "name"]].hstack(nodes)
 
 
 def functions_table(
@@ -128,7 +127,9 @@ def functions_table(
     own = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
     spans = own.select("at", name="function", made_at="at", made_us=made_us)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
-    calls = calls.hstack([costs.of_executions["pace_us"][executions.calls["row"]]])
+    calls = calls.hstack(
+        rows(costs.of_executions[["steady_us", "work_us"]], executions.calls["row"])
+    )
     run = executions.steps[["at", "name"]].lazy().drop_nulls()
     made, took = pl.col("made_at").is_not_null(), pl.col("took")
     ran = pl.col("executions") > 0
@@ -150,8 +151,9 @@ def functions_table(
             pl.col("at", "made_at").min(),
             instantiation_us=pl.when(known).then(pl.col("made_us").sum()),
             calls=pl.col("called").count(),
-            work_us=rounded(summed("pace_us")),
-            total_us=pl.when(took.count() > 0).then(took.sum()),
+            steady_us=summed("steady_us"),
+            work_us=summed("work_us"),
+            total_us=known_sum(took),
             mean_us=rounded(took.mean()),
         )
         .with_columns(**names)

@@ -11,7 +11,7 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
-from tflogscope.model.figures import rounded, summed
+from tflogscope.model.figures import known_sum, rounded, summed
 from tflogscope.model.frames import among, first_of_each, first_with, last_before, only, rows
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
@@ -23,17 +23,17 @@ from tflogscope.model.timeline import Timeline
 
 
 def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
-    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most work first."""
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most steady first."""
     executions = timeline.executions
     alive = pl.col("status") != "dead"
-    pace = timeline.costs.of_executions["pace_us"]
-    frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack([pace])
-    duration, work = (pl.col(name).filter(alive) for name in ("duration_us", "pace_us"))
+    costs = timeline.costs.of_executions[["work_us", "steady_us"]]
+    frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack(costs)
+    duration = pl.col("duration_us").filter(alive)
     grouped = frame.group_by("signature").agg(
         executions=alive.sum(),
         dead=(~alive).sum(),
-        work_us=pl.when(work.count() > 0).then(rounded(work.sum())),
-        total_us=pl.when(duration.count() > 0).then(duration.sum()),
+        **{name: rounded(known_sum(pl.col(name).filter(alive))) for name in costs.columns},
+        total_us=known_sum(duration),
         mean_us=rounded(duration.mean()),
         min_us=duration.min(),
         p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
@@ -52,7 +52,7 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
         place = first_with(each["signature"].to_numpy(), executions.signatures.height)
         found = rows(each.drop("signature"), place[grouped["signature"].to_numpy()])
         grouped = grouped.hstack(found)
-    table = grouped.sort("work_us", "at", descending=[True, False], nulls_last=True)
+    table = grouped.sort("steady_us", "at", descending=[True, False], nulls_last=True)
     placed = with_places(executions.spans, table)
     return as_table(
         "ops", placed.with_columns(pl.col("primitives").fill_null(0), first_line="line")

@@ -19,7 +19,6 @@ from tflogscope.sources import Source
 if TYPE_CHECKING:
     from tflogscope.model.facts import Rewriters, Summary
     from tflogscope.model.headline import Headline
-    from tflogscope.model.memory import Memory
     from tflogscope.model.slices.slices import Slices
 
 
@@ -65,11 +64,6 @@ class Run(Tables):
 
     def line_text(self, _number: int, /) -> str | None:
         """A line (from 1) of the first source, as its file has it; None: there is no log."""
-        return None
-
-    @cached_property
-    def memory(self) -> Memory | None:
-        """What the buffers of tensors took over time; None: only the log says it."""
         return None
 
     @cached_property

@@ -34,7 +34,8 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 
     Columns: thread, at (of `Executing op`), begin_at, begin, end_at, end, op (of calls the
     function), is_call, first (call of its function), call, status, rule (of its cause); work_us
-    (kernels of ops; of first calls the median of all) and log_us (what records took of it).
+    (kernels of ops; of first calls the median of all), ran_us (from `Executing op` to the end) and
+    log_us (what records took of that).
     """
     first = pl.col("name").is_first_distinct()
     usual = pl.col("took_us").median().over("function")
@@ -46,6 +47,7 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
                 end="end_time",
                 is_call=False,
                 first=False,
+                ran_us=pl.col("end_time") - pl.col("time"),
                 log_us=pl.col("end_time") - pl.col("time") - pl.col("work_us"),
                 work_us="cost_us",
             ),
@@ -53,6 +55,7 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
             .filter(~pl.col("nested"))
             .with_columns(
                 op="function",
+                ran_us=pl.col("end") - pl.col("executing"),
                 is_call=True,
                 work_us=pl.when("first").then(usual).otherwise("took_us"),
             )
@@ -61,7 +64,7 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         how="diagonal_relaxed",
     )
     names = ("thread", "at", "begin_at", "begin", "end_at", "end", "op", "is_call", "first", "call")
-    return both.select(*names, "status", "rule", "work_us", "log_us").drop_nulls("begin")
+    return both.select(*names, "status", "rule", "work_us", "ran_us", "log_us").drop_nulls("begin")
 
 
 def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:

@@ -105,14 +105,14 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
             str(kind): KindRuns(
                 executions=int(alike["executions"].sum()),
                 dead=int(alike["dead"].sum()),
-                work_us=_known_us(alike["work_us"]),
+                steady_us=_known_us(alike["steady_us"]),
                 total_us=_known_us(alike["total_us"]),
             )
             for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
         },
         rewritten=RewrittenRuns(
             executions=int(rewritten["executions"].sum()),
-            work_us=_known_us(rewritten["work_us"]),
+            steady_us=_known_us(rewritten["steady_us"]),
             total_us=_known_us(rewritten["total_us"]) or 0,
         ),
         has_durations=bool(here["total_us"].count()),

@@ -44,6 +44,7 @@ class Tables:
     coverage = Table("One row per source: what each of its lines is.")
     findings = Table("One row per finding: what costs time or went wrong, evidence, advice.")
     time = Table("One row per phase: where the wall time of the run went.")
+    ledger = Table("One row per stretch of a thread's time: phase, and the finding that owns it.")
     stacks = Table("One row per stack of the program's own frames, as `record` wrote them.")
 
     # ---- beside the contract: a row for each row of a table --------------------------------------
@@ -69,6 +70,8 @@ class Tables:
     statuses = Table(
         "What did not end with OK: row (of the timeline; null: unknown), status, source, line."
     )
+    avoidable = Table("Of each finding: in_loops_us, what of its time is in loops.")
+    repeated = Table("How much of each phase of `time` is in loops: phase, repeats_us.")
     preparations = Table("Tracing, instantiations and XLA's compilations (`slices.preparations`).")
 
     def table(self, name: str) -> pl.DataFrame:
@@ -88,6 +91,6 @@ class Tables:
 
 BESIDE = (
     *("asked", "links", "reasons", "python_functions", "eager_kernels", "statuses"),
-    "preparations",
+    *("avoidable", "repeated", "preparations"),
 )
 """What a store keeps beside the tables of the contract."""

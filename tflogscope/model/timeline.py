@@ -35,14 +35,14 @@ class Timeline:
         """Columns of executions, by their rows; of all of them if none are given.
 
         Besides those of `Executions.columns` and of the contract's `timeline`: own (whether
-        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`), pace_us and
+        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`), steady_us and
         cost_us (see `Costs.of_executions`). Texts are categories.
         """
         return taken(self.column, names, rows)
 
     def column(self, name: str) -> Coded:
         """See `Executions.column`."""
-        if name in ("work_us", "pace_us", "cost_us"):
+        if name in ("work_us", "steady_us", "cost_us"):
             return None, self.costs.of_executions[name]
         if name in ("source", "line", "end_line"):
             return None, self._places[name]

@@ -1,4 +1,4 @@
-"""SQL over the tables of a run: SELECT only, by polars."""
+"""SQL over the tables of a run, by polars: SELECT, and the condition of `--where`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tflogscope.errors import QueryError, is_damage
 from tflogscope.exports.schema import TABLES
 
 _HINT = f"The tables are {', '.join(TABLES)}; of a store runs, too."
+_CONDITION = "Write a SQL condition with texts in single quotes: op = 'MatMul' AND line > 9."
 _SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 _RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
 # What is not part of the statement's shape: strings, quoted names, comments.
@@ -106,6 +107,22 @@ def select(run: object, statement: str) -> pl.DataFrame:
     return found
 
 
-def _not_understood(statement: str, error: Exception) -> QueryError:
+def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
+    """The rows of a table for which a SQL condition holds, in their order.
+
+    Raises:
+        QueryError: it can't be understood, or doesn't fit the columns.
+    """
+    _require_shallow(condition)
+    hint = f"{_CONDITION} The columns are {', '.join(frame.columns)}."
+    try:
+        return frame.filter(pl.sql_expr(condition))
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise _not_understood(condition, error, hint) from error
+    except pl.exceptions.PanicException as error:
+        raise _not_understood(condition, RuntimeError(f"polars can't: {error}"), hint) from error
+
+
+def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> QueryError:
     reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
-    return QueryError(reason or "not understood", statement, 0, _HINT)
+    return QueryError(reason or "not understood", statement, 0, hint)

@@ -60,21 +60,13 @@ def exact_onednn(tensorflow: str | None) -> bool:
     return release >= _EXACT_SINCE
 
 
-# core/framework/log_memory.cc, LogMemory::IsEnabled: several records for each op that ran.
-_MEMORY = {"log_memory": 2}
-
-
-def settings(
-    tensorflow: str | None, packages: Container[str] = (), *, memory: bool = False
-) -> Mapping[str, str]:
+def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[str, str]:
     """The variables to set, given the version of TensorFlow (None: not known).
 
-    `packages`: what is installed; of plug-ins among them also what makes these talk. `memory`:
-    whether to record buffers of tensors.
+    `packages`: what is installed; of plug-ins among them also what makes these talk.
     """
     plugins = installed(packages)
     levels = {module.name: module.level for module in MODULES}
-    levels |= _MEMORY if memory else {}
     for plugin in plugins:
         levels |= plugin.modules
     chosen = {

@@ -52,12 +52,11 @@ class OneRun:
 def read_figures(store: Store | OneRun) -> pl.DataFrame:
     """The rows of the runs that could be read, in the order of their start, with the figures.
 
-    step_function: see `step_calls`. step_us: the median of its calls but the first,
-    without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
-    eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes for
-    which a oneDNN kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops
-    after the first call, for each further call. traces: functions that were called. findings: how
-    many.
+    step_function: see `step_calls`. step_us: the median of its calls but the first, without the log
+    (`steady_us`) if step_estimated, else as printed, which printed_step_us always is. eager_share:
+    of the runs of ops, those that were eager. onednn_share: of the runs of nodes for which a oneDNN
+    kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops after the first call, for
+    each further call. traces: functions that were called. findings: how many.
     """
     step_function, steps = _steps(store)
     ops = store.ops.filter(pl.col("kind") == "op").group_by("run")
@@ -84,7 +83,7 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
 def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The step function of each run, and its figures."""
     timeline = store.timeline.select(
-        *("run", "line", "mode", "kind", "function", "function_uid", "work_us", "duration_us")
+        *("run", "line", "mode", "kind", "function", "function_uid", "steady_us", "duration_us")
     )
     calls = timeline.filter(pl.col("kind") == "call").collect()
     own = step_calls(calls, store.nodes).sort("run", "line")
@@ -97,8 +96,8 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
         own.filter(later)
         .group_by("run")
         .agg(
-            step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us")),
-            step_estimated=pl.col("work_us").count() > 0,
+            step_us=pl.coalesce(pl.median("steady_us"), pl.median("duration_us")),
+            step_estimated=pl.col("steady_us").count() > 0,
             printed_step_us=pl.median("duration_us"),
         ),
         on="run",

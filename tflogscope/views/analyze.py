@@ -179,7 +179,7 @@ _OPS = (
     Column("rewrite", "rewrite"),
     Column("executions", "runs", "count"),
     Column("dead", "dead", "count", "on a branch that was not taken: nothing ran", paper=False),
-    Column("work_us", "time", "us", "without the log, estimated"),
+    Column("steady_us", "time", "us", "without the log, estimated"),
     _SHARE,
     Column("total_us", "as printed", "us"),
     Column("mean_us", "mean", "us"),

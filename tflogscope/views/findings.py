@@ -40,7 +40,7 @@ def snippet(run: Run) -> list[doc.Fact]:
 
 def findings_section(run: Run) -> doc.Node:
     """The gravest in words, other errors and warnings in a line each, notes by their names."""
-    rows = run.findings.to_dicts()
+    rows = run.findings.hstack(run.avoidable).to_dicts()
     if not rows:
         said = "None."
         if not run.summary.eager.kinds and not run.summary.graph.kinds:
@@ -108,7 +108,7 @@ def _stake(row: Row, run: Run) -> str:
     us = row["time_us"]
     if us is None:
         return ""
-    of = whole_of(us, run.summary.paid_again, whole_us(run.time))
+    of = whole_of(us, row["in_loops_us"], run.repeated, whole_us(run.time))
     what = f" of the {'time in loops' if of.in_loops else 'run'}" if of else ""
     return f"{duration(us)} can be saved{f', {percent(us, of.us)}{what}' if of else ''}"
 

@@ -39,9 +39,9 @@ _STEP = 2
 _BAR = 20  # cells of a bar that is all
 
 
-def drawn(document: doc.Document, *, to_file: bool = False) -> str:
+def drawn(document: doc.Document, *, to_file: bool = False, width: int | None = None) -> str:
     """A document as text, for the terminal or for a file."""
-    console = make_console(io.StringIO(), colour=False) if to_file else make_console()
+    console = make_console(io.StringIO(), colour=False) if to_file else make_console(width=width)
     with console.capture() as screen:  # printed after the progress bar is gone
         draw(document, console)
     return screen.get()

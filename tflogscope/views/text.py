@@ -93,15 +93,15 @@ def wants_colour(stream: TextIO) -> bool:
     return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def make_console(stream: TextIO | None = None, *, colour: bool | None = None) -> Console:
+def make_console(
+    stream: TextIO | None = None, *, colour: bool | None = None, width: int | None = None
+) -> Console:
     """A rich console that takes no markup and guesses no highlights.
 
     Args:
         stream: where to write; standard output if not given.
         colour: whether to use colours; if not given, `wants_colour` decides.
-
-    Returns:
-        A console as wide as COLUMNS says, else as the terminal, else 100 cells.
+        width: how many cells wide; if not given as COLUMNS says, else as the terminal, else 100.
     """
     stream = stream or sys.stdout
     terminal = stream.isatty()
@@ -114,7 +114,7 @@ def make_console(stream: TextIO | None = None, *, colour: bool | None = None) ->
         # FORCE_COLOR asks for colours where rich would find none.
         color_system=("auto" if terminal else "standard") if coloured else None,
         force_terminal=coloured,
-        width=None if terminal else _asked_width() or WIDTH_WITHOUT_TERMINAL,
+        width=width or (None if terminal else _asked_width() or WIDTH_WITHOUT_TERMINAL),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from tflogscope.model.figures import duration, percent
 from tflogscope.model.frames import looked_up
 from tflogscope.model.headline import busiest_of
+from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element
@@ -18,74 +19,82 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 
-_LEAST = 0.005  # of the run, for a phase to be shown
+_LEAST = 0.005  # of the run, for a phase to have a row of its own
+_COLUMNS = (
+    Column("phase", "phase", least=12),
+    Column("us", "time", "us"),
+    Column("once", "one-time", "us", "however long the program runs"),
+    Column("repeats_us", "repeated", "us", "in loops: a longer run has more of it"),
+    Column("share", "share", "bar", stays=True),
+)
 
 
 def time_section(run: Run) -> Iterator[doc.Section]:
-    """The phases that took time, with what a program pays once apart from what each step costs."""
-    known = run.time.drop_nulls("wall_us")
-    if not known["wall_us"].sum():  # no phase is known, or all is in one µs
+    """The phases, what of each is one-time and what repeats, and their sum."""
+    known = _parts(run)
+    if not known["us"].sum():  # no phase is known, or all is in one µs
         return
-    known = _paid(known, run)
-    whole = float(known["us"].sum())
-    shown = known.filter(pl.col("share") >= _LEAST).with_columns(
-        pl.when(pl.col(name) >= _LEAST * whole).then(name) for name in ("once", "again")
-    )
-    columns = (
-        Column("phase", "phase", least=12),
-        Column("us", "time", "us"),
-        Column("once", "paid once", "us", "however long the program runs"),
-        Column("again", "in loops", "us", "the more, the longer the program runs"),
-        Column("share", "of the run", "bar", stays=True),
-    )
-    said = f"{_sums(known)}."
+    small = pl.col("share") < _LEAST
+    few = known.filter(small, pl.col("us") > 0)
+    rows = known.filter(~small).to_dicts()
+    if few.height:
+        rows.append({"phase": "other", **_sum(few)})
+    rows.append({"phase": "total", **_sum(known)})
     nodes: list[doc.Node] = [
-        doc.Table(columns, shown.to_dicts(), "Wall time of the recorded run", "time-table"),
-        doc.Paragraph(said),
+        doc.Table(_COLUMNS, rows, "Wall time of the recorded run", "time-table"),
     ]
     if tail := _after_ops(known):
-        nodes.append(doc.Paragraph(f"python: {tail}."))
-    nodes += _busiest(shown, run)
+        nodes.append(doc.Paragraph(f"Python: {tail}."))
+    nodes += _busiest(rows, run)
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
-        nodes.append(doc.Paragraph(f"Not shown by this log: {', '.join(unknown)}."))
+        named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
+        nodes.append(doc.Paragraph(f"This log can't measure: {named}."))
     yield doc.Section("Where the time went", nodes, "time", brief=" in the recorded run")
 
 
-def _after_ops(paid: pl.DataFrame) -> str:
-    """How much of Python's time in `_paid` is behind the last op, if it is much."""
-    last = paid.filter(pl.col("phase") != "python")["end"].max()
+def _sum(phases: pl.DataFrame) -> dict[str, float]:
+    return {name: float(phases[name].sum()) for name in ("us", "once", "repeats_us", "share")}
+
+
+def _after_ops(known: pl.DataFrame) -> str:
+    """How much of Python's one-time share is behind the last op, if it is much."""
+    of_python = pl.col("id") == "python"
+    last = known.filter(~of_python)["end"].max()
     behind = (pl.col("end") - last).dt.total_microseconds()
-    # What loops take of it is estimated, and it is before that.
-    tail = paid.filter(phase="python").select(pl.min_horizontal(behind, "once")).fill_null(0)
+    tail = known.filter(of_python).select(pl.min_horizontal(behind, "once")).fill_null(0)
     us = sum(tail.to_series())
-    much = us > 0 and us >= _LEAST * float(paid["us"].sum())
-    return f"{duration(us)} of it is after the last op, and not in the log" if much else ""
+    much = us > 0 and us >= _LEAST * float(known["us"].sum())
+    return (
+        f"{duration(us)} of this is after the last op; the log shows nothing there" if much else ""
+    )
 
 
-def _busiest(shown: pl.DataFrame, run: Run) -> Iterator[doc.Node]:
-    """What most of compute is, where compute is a phase that counts."""
-    of = busiest_of(run) if "compute" in shown["phase"] else None
+def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
+    """What most of compute is, where compute has a row."""
+    of = busiest_of(run) if any(row["phase"] == "compute" for row in rows) else None
     if of:
         place = (" at ", doc.Code(of.python)) if of.python else ""
         yield doc.Paragraph((f"compute: {percent(of.share, 1)} of it is {of.op}", place, "."))
 
 
-def _paid(known: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """Phases with us, and what of it is paid once and again (null of the log), and its share."""
-    known = looked_up(known, run.summary.paid_again, "phase").with_columns(us="wall_us")
+def _parts(run: Run) -> pl.DataFrame:
+    """Phases that are known: id, phase (its name), us, once and repeats_us (null: log), share."""
+    known = looked_up(run.time.drop_nulls("wall_us"), run.repeated, "phase")
     return known.with_columns(
-        again="again_us",
-        once=pl.col("us") - pl.col("again_us"),
-        share=pl.col("us") / pl.col("us").sum(),
+        pl.col("phase").replace(PHASE_NAMES),
+        id="phase",
+        us="wall_us",
+        once=pl.col("wall_us") - pl.col("repeats_us"),
+        share=pl.col("wall_us") / pl.col("wall_us").sum(),
     )
 
 
-def _sums(paid: pl.DataFrame) -> str:
-    """The sums of `_paid` in words."""
-    whole, once, again = (float(paid[name].sum()) for name in ("us", "once", "again"))
-    sums = {"paid once": once, "in loops": again, "for the log": whole - once - again}
-    parts = [f"{duration(took)} {said}" for said, took in sums.items() if took >= 1]
+def _sums(known: pl.DataFrame) -> str:
+    """The sums of `_parts` in words."""
+    whole, once, repeats = (float(known[name].sum()) for name in ("us", "once", "repeats_us"))
+    sums = {"one-time": once, "repeated": repeats, "log overhead": whole - once - repeats}
+    parts = [f"{duration(took)} {name}" for name, took in sums.items() if took >= 1]
     return f"{duration(whole)} in all: {', '.join(parts)}"
 
 
@@ -96,13 +105,13 @@ _WIDTH, _HEIGHT = 1000, 20
 
 def time_bar(run: Run) -> Markup | None:
     """The bar, and the names of what is in it; None where the log has no times."""
-    known = _paid(run.time.drop_nulls("wall_us").filter(pl.col("wall_us") > 0), run)
+    known = _parts(run).filter(pl.col("us") > 0)
     whole = float(known["us"].sum())
     if not whole:
         return None
     left, parts, names = 0.0, list[Markup](), list[Markup]()
-    for phase, took in known.select("phase", "us").rows():
-        said = f"{phase} {duration(took)}, {percent(took, whole)}"
+    for phase, name, took in known.select("id", "phase", "us").rows():
+        said = f"{name} {duration(took)}, {percent(took, whole)}"
         tail = _after_ops(known) if phase == "python" else ""
         said += f" ({tail})" * bool(tail)
         size = took / whole * _WIDTH

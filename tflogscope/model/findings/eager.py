@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.figures import ranked_by
-from tflogscope.model.findings.evidence import Evidence, Finding, most, total
-from tflogscope.model.findings.gaps import CALLBACK, at_stake
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
+from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
 from tflogscope.model.findings.loops import (
     GENERATOR,
     PYTHON,
-    held_up_us,
+    claim_held_up,
+    claim_waits,
     input_bound,
     python_map,
     stake_us,
@@ -23,6 +24,7 @@ from tflogscope.model.findings.loops import (
 from tflogscope.model.frames import holds, is_among, last_before, only, row_with, rows
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.stack_traces import stack_traces_of_calls
 from tflogscope.model.unexpected import is_unexpected
@@ -223,10 +225,10 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     elif id_ == "eager-steady-state":
         whole = _with_variables(evidence, at)
         at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(_UPDATES).any())
-    saved = evidence.overhead_us(at, of_keras=of_keras) if took is not None else None
+    claims = [claim_overhead(evidence, at, of_keras=of_keras)] if took is not None else []
+    saved = AVOIDABLE if claims and evidence.costs.price is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}
-    time = took if saved is None else saved
-    return Finding(id_, subject, ops.height, time, ops["at"].to_list(), facts)
+    return Finding(id_, subject, ops.height, None, ops["at"].to_list(), facts, claims=claims)
 
 
 def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
@@ -274,14 +276,17 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
+        claims = list[pl.DataFrame]()
         if time is not None:
             time = max(time - _stack_traces_us(evidence, function), 0.0)
-            if here["flavour"][0] == "dataset":
-                time = min(time, waited_us(evidence))  # the step waits for no more
             if function == waited_for:
-                time = stake_us(evidence)
+                claims = claim_waits(evidence, stake_us(evidence))
+            elif here["flavour"][0] == "dataset":  # the step waits for no more than it waits
+                claims = claim_waits(evidence, min(time, waited_us(evidence)))
+            else:
+                claims = [_claim_calls(evidence, function, time)]
             if function == slowest:
-                time = max(time, held_up_us(evidence))
+                claims = claim_held_up(evidence, claims)
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
         inside = only(ops, ops["near"] == function)
@@ -290,10 +295,22 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             "inside": inside.height,
             "called": _called(evidence, function),
             "generator": function == _FROM_GENERATOR,
-            "wait": time if function == waited_for else None,
+            "wait": AVOIDABLE if function == waited_for else None,
         }
         at = inside["at"].to_list() or here["ran_at"].to_list()
-        yield Finding("py-function", function, runs, time, at, facts)
+        yield Finding("py-function", function, runs, None, at, facts, claims=claims)
+
+
+def _claim_calls(evidence: Evidence, function: str, time: float) -> pl.DataFrame:
+    """Claim what Python code took in the calls of a function, as much of each as it ran in it."""
+    frame, signatures = evidence.executions.frame, evidence.executions.signatures
+    is_python = signatures["op"].is_in(PYTHON)[frame["signature"]]
+    ran = only(frame[["call", "duration_us"]], is_python & frame["definition"].is_not_null())
+    per = ran.drop_nulls().group_by("call").agg(pl.col("duration_us").sum())
+    calls = evidence.calls.filter(~pl.col("nested"), function=function)
+    calls = calls.join(per, on="call", maintain_order="left").drop_nulls("end")
+    share = pl.col("duration_us") / pl.col("duration_us").sum()
+    return calls.select("thread", "begin", "end", us=time * share)
 
 
 def _stack_traces_us(evidence: Evidence, function: str) -> float:
@@ -327,9 +344,10 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
     if stake.is_empty() or finding.facts["saved"] is None:
         return finding
     # With the Python code around them; of callbacks all that they do.
-    own = float(stake["eager_us"].sum()) if stake["fit"].any() else finding.facts["saved"]
-    time = own + float(stake["idle_us"].sum())
-    return finding._replace(time_us=time, facts={**finding.facts, "saved": None, "with": time})
+    idle = claim_gaps(evidence, stake, "idle_us")
+    own = [claim_gaps(evidence, stake, "eager_us")] if stake["fit"].any() else finding.claims
+    facts = {**finding.facts, "saved": None, "with": AVOIDABLE}
+    return finding._replace(claims=[*own, idle], facts=facts)
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:

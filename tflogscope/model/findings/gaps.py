@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
-from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
+from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
 from tflogscope.model.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.spans import DISPATCH_US
 from tflogscope.model.unexpected import is_unexpected
@@ -106,7 +107,8 @@ def read_gaps(evidence: Evidence) -> Gaps:
     own_us = pl.when("of_keras").then(_KERAS_US * min(pace, _MOST_PACE)).otherwise(0.0)
     idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
     # Where a callback's eager ops are unexpected, all that it asks for is part of these.
-    of_ops = pl.when(pl.col("eager_us").sum().over("name") > 0).then("asked_us").otherwise(0.0)
+    gaps = gaps.with_columns(of_ops=pl.col("eager_us").sum().over("name") > 0)
+    of_ops = pl.when("of_ops").then("asked_us").otherwise(0.0)
     gaps = gaps.with_columns(
         pauses=(~steady).sum().over("name"),
         eager_us=pl.col("eager_us") + of_ops,
@@ -134,9 +136,9 @@ def _apart(gaps: pl.LazyFrame) -> pl.DataFrame:
 def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     """The spans in gaps.
 
-    at, op, gap_at (which gap), asked (by a callback: it could be left out altogether), known (the
-    stack says so); eager_us (what is at stake of unexpected eager ops), asked_us (of others that a
-    callback asked for), idle_us.
+    at, op, thread, since, begin, end, gap_at (which gap), asked (by a callback: it could be left
+    out altogether), known (the stack says so); eager_us (what is at stake of unexpected eager ops),
+    asked_us (of others that a callback asked for), idle_us.
     """
     judged = evidence.placed.filter(is_unexpected())["at"]
     at = evidence.spans["at"]
@@ -170,9 +172,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     asked_gap = (pl.col("gap_us") - of_keras_us).clip(0)
     both = both.with_columns(all_of_it=asked_gap + pl.col("own_us"))
     return both.select(
-        "at",
-        "op",
-        "gap_at",
+        *("at", "op", "gap_at", "thread", "since", "begin", "end"),
         "saved",
         asked=asked,
         known=asked & pl.col("known"),
@@ -213,6 +213,32 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
     return per.with_columns(idle_us=idle).drop("held", "gap").collect()
 
 
+def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Claim `eager_us` or `idle_us` of the gaps of functions (rows of `at_stake`).
+
+    Each span in a gap has what it added to that: of what a callback asked for all, else the gap
+    before it.
+    """
+    gaps, spans = read_gaps(evidence)
+    names = stake.filter(pl.col(column) > 0)["name"]
+    gaps = gaps.filter(pl.col("name").is_in(names.implode()))
+    of_ops = pl.col("of_ops")
+    added = {
+        "eager_us": pl.col("eager_us") + pl.when(of_ops).then("asked_us").otherwise(0.0),
+        "idle_us": pl.col("idle_us") + pl.when(of_ops).then(0.0).otherwise("asked_us"),
+    }[column]
+    of_gap = gaps.select(pl.col(column).alias("of_gap"), "of_ops", gap_at="at")
+    found = spans.join(of_gap, on="gap_at", maintain_order="left").with_columns(us=added)
+    share = pl.col("of_gap") / pl.col("us").sum().over("gap_at")
+    whole = pl.col("asked") | (pl.col("eager_us") > 0)
+    return found.filter(pl.col("us") > 0).select(
+        "thread",
+        begin="since",
+        end=pl.when(whole).then("end").otherwise("begin"),
+        us=pl.col("us") * share,
+    )
+
+
 def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     """Where what no record covers takes more than the program's eager ops do.
 
@@ -233,16 +259,17 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
             "behind": behind["op"],
             "constant": behind["op"] == "_EagerConst",
             **_filled(evidence, _inside(evidence, mine), mine),
-            "idle": per["idle_us"],
+            "idle": AVOIDABLE,
             "of_keras": bool(mine["of_keras"][0]),
             "by_callback": bool(spans["known"].any()),
             "inside": per["inside"],
             "calls": per["calls"],
             "pauses": int(mine["pauses"][0]),
         }
-        time = per["idle_us"] + per["eager_us"]
         at = asked["at"].to_list() or behind["at"]
-        yield Finding("between-steps", per["function"], mine.height, time, at, facts)
+        stake = idle.filter(name=per["name"])
+        claims = [claim_gaps(evidence, stake, "idle_us"), claim_gaps(evidence, stake, "eager_us")]
+        yield Finding("between-steps", per["function"], mine.height, None, at, facts, claims=claims)
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:

@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
-from tflogscope.model.findings.evidence import Evidence, Finding, most
+from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.first_calls import call_around, compile_times
 from tflogscope.model.frames import holds, is_among, only, rows, where
 from tflogscope.model.names import PRODUCTS
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.processes import several_processes
 
 # core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
@@ -53,7 +54,7 @@ def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
     """Functions whose loops spend more on nodes too small to be worth a kernel than on others."""
     if evidence.costs.price is None:
         return
-    nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["work_us"].sum())
+    nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["steady_us"].sum())
     for mine in nodes.partition_by("function", maintain_order=True):
         tiny = mine.filter(pl.col("took_us") < _TINY_US * pl.col("runs"))
         took, whole = float(tiny["took_us"].sum()), float(mine["took_us"].sum())
@@ -89,9 +90,9 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
     of_calls = is_among(frame["call"], calls) & frame["definition"].is_not_null()
     row = where(of_calls & (frame["status"] != "dead"))
     ran = rows(frame[["call", "definition", "signature", "at"]], row)
-    ran = ran.hstack([rows(evidence.costs.of_executions["pace_us"], row)])
+    ran = ran.hstack([rows(evidence.costs.of_executions["steady_us"], row)])
     per = ran.group_by("call", "definition", "signature").agg(
-        pl.col("at").min(), runs=pl.len(), took_us=pl.col("pace_us").sum()
+        pl.col("at").min(), runs=pl.len(), took_us=pl.col("steady_us").sum()
     )
     per = per.filter(pl.col("runs") >= _LEAST_ITERATIONS)
     functions = evidence.calls.select(pl.col("call").cast(per["call"].dtype), "function")

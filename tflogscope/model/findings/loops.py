@@ -8,11 +8,21 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.findings.evidence import Evidence, Finding
-from tflogscope.model.frames import Integers, holds, is_among, only, rows, where
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
+from tflogscope.model.frames import (
+    Integers,
+    first_of_each,
+    holds,
+    is_among,
+    looked_up,
+    only,
+    rows,
+    where,
+)
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import NEXT
 from tflogscope.model.once import once
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.spans import LEAST
 
 # core/kernels/save_restore_v2_ops.cc.
@@ -73,7 +83,6 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     elif serial:
         cpus = (evidence.recorded_as or {}).get("cpus")
         stake *= slow["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
-    at_stake = stake or None
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
@@ -87,12 +96,27 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "wait": wait,
         "unread": not slow,
         "prefetch": not slow and "Prefetch" not in there,
-        "saved": None if wide else at_stake,
+        "saved": AVOIDABLE if stake and not wide else None,
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
     made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
     at = waits["at"].to_list()
-    yield Finding("input-bound", subject, waits.height, at_stake, at, facts, made_at)
+    claims = claim_waits(evidence, stake) if stake else []
+    yield Finding("input-bound", subject, waits.height, None, at, facts, made_at, claims)
+
+
+def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
+    """Claim so much of the waits for data; what is more of the loop around them.
+
+    Where the log slows the steps, data are ready that would be waited for without it: then the loop
+    takes as long as its data do, whatever else it does meanwhile.
+    """
+    waits, waited = _waits(evidence), waited_us(evidence)
+    share = min(time / waited, 1.0) if waited else 0.0
+    windows = waits.select("thread", begin="time", end="end_time", us=pl.col("wait_us") * share)
+    loops = windows.group_by("thread").agg(pl.col("begin").min(), pl.col("end").max())
+    more = max(time - waited, 0.0)
+    return [windows.drop_nulls(), loops.with_columns(us=more / max(loops.height, 1)).drop_nulls()]
 
 
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
@@ -180,9 +204,10 @@ def waited_us(evidence: Evidence) -> float:
     return float(_waits(evidence)["wait_us"].sum())
 
 
-@once
-def held_up_us(evidence: Evidence) -> float:
-    """How long the loop waits for data, or for the interpreter that Python code of tf.data has.
+def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Claim what the loop waits for data, or for the interpreter that Python code of tf.data has.
+
+    That, or what is claimed otherwise, where that is more.
 
     Each call of TensorFlow gives up the interpreter, and has to wait until that code is done, or
     for 5 ms (sys.getswitchinterval), to have it again (python/lib/core/py_func.cc, DoCallPyFunc).
@@ -199,10 +224,13 @@ def held_up_us(evidence: Evidence) -> float:
         for name in ("gap_us", "own_us")
     )
     own = pl.when(pl.col("op").is_in(NEXT)).then("own_us").otherwise(own)
-    more = loop.select((gap + own).alias("more"), ran=pl.Series(ran)).filter(pl.col("ran") > 0)
+    more = loop.select("thread", "since", "end", us=gap + own, ran=pl.Series(ran))
+    more = more.filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
-        more = more.select(pl.min_horizontal("more", "ran"))
-    return float(more.to_series().sum())
+        more = more.with_columns(us=pl.min_horizontal("us", "ran"))
+    held = more.select("thread", "end", "us", begin="since")
+    claimed = sum(float(layer["us"].sum()) for layer in claims)
+    return [held] if float(held["us"].sum()) > claimed else claims
 
 
 def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
@@ -218,7 +246,7 @@ def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
 
 @once
 def _waits(evidence: Evidence) -> pl.DataFrame:
-    """What got an element for the program: at, time, wait_us, eager.
+    """What got an element for the program: at, time, end_time, thread, wait_us, eager.
 
     Longer waits are left out: an epoch begins, buffers are filled.
     """
@@ -228,8 +256,14 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     is_next = (signatures["mode"] == "graph") & signatures["op"].is_in(NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.own_us, pl.Series(row))
-    nodes = rows(frame[["at", "time"]], row).with_columns(took.alias("wait_us"), eager=False)
-    waited = eager.lazy().select("at", "time", wait_us="cost_us", eager=True)
+    names = ["at", "time", "end_time", "thread", "call"]
+    nodes = rows(frame[names], row).with_columns(took.alias("wait_us"), eager=False)
+    # The program waits on the thread that called.
+    calls = evidence.calls.select(pl.col("call").cast(pl.UInt32), of="thread").drop_nulls("call")
+    calls = first_of_each(calls, "call")
+    nodes = looked_up(nodes, calls, "call").with_columns(thread=pl.coalesce("of", "thread"))
+    nodes = nodes.drop("call", "of")
+    waited = eager.lazy().select(*names[:-1], wait_us="cost_us", eager=True)
     every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait_us"])
     both = every.sort("at").collect()
     usual = both.select(pl.median("wait_us")).item() or 0.0
@@ -247,7 +281,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
-        took_us=pl.col("work_us").sum(), runs=pl.col("executions").sum()
+        took_us=pl.col("steady_us").sum(), runs=pl.col("executions").sum()
     )
     by_op = by_op.sort("took_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
@@ -311,7 +345,10 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
         "much": _MUCH,
     }
     subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
-    yield Finding("checkpoints", subject, sum(times) or runs, took, at.to_list(), facts)
+    gap = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
+    claims = [claim_spans(mine, gap_us=gap, own_us=pl.min_horizontal(own, _MUCH * usual))]
+    count = sum(times) or runs
+    yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
 
 
 def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
@@ -353,4 +390,6 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         "wall": evidence.loop_us,
     }
     at = long.filter((pl.col("op") == first["op"]) & (pl.col("before") == first["before"]))["at"]
-    yield Finding("python-overhead", str(first["op"]), long.height, took, at.to_list(), facts)
+    claims = [claim_spans(long, gap_us=pl.col("python_us"))]
+    subject = str(first["op"])
+    yield Finding("python-overhead", subject, long.height, None, at.to_list(), facts, claims=claims)

@@ -14,9 +14,10 @@ from tflogscope.events.events import MOST_UNREAD, PLACES
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import spelled
-from tflogscope.model.findings.evidence import Evidence, Finding, most
+from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.frames import only, rows
 from tflogscope.model.origin import footer_of, signal_name
+from tflogscope.model.pipeline import Evidence
 
 _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.

@@ -7,26 +7,34 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.model.executions import with_places
 from tflogscope.model.facts import Lead
+from tflogscope.model.figures import whole_of, whole_us
 from tflogscope.model.findings.eager import eager_findings, eager_training
-from tflogscope.model.findings.evidence import Evidence, Finding
+from tflogscope.model.findings.finding import AVOIDABLE, Finding
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
+from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
+from tflogscope.model.ledger.stretches import read_stretches
+from tflogscope.model.ledger.tables import repeated_table, time_table
 from tflogscope.model.once import once
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.sentences import Row, rows
 from tflogscope.model.source_text import line_with
 
-WORTH_A_LOOK = 0.01  # of the time that the log covers
+WORTH_A_LOOK = 0.01  # of the time in loops, else of the run
+LEAST_WARNED_US = 1000.0  # a loop of a short recording may be shorter than what is worth a change
 _LINES = 8  # of the evidence
+_LEAST_US = 0.5  # less is not worth a sentence
 
 
 def findings_table(evidence: Evidence) -> pl.DataFrame:
@@ -36,10 +44,10 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     line of the evidence, `lines` the first eight of that source, `python` the line of the program
     that asked for most of it.
     """
-    found, spans = _sorted(evidence), evidence.executions.spans
+    found, spans = owned(evidence)[0], evidence.executions.spans
     table = [
         {
-            **_worded(finding, evidence.span_us),
+            **_worded(finding, evidence),
             **_lines(finding, spans),
             "python": finding.python or python,
         }
@@ -55,11 +63,11 @@ def lead_of(evidence: Evidence) -> Lead | None:
     which the log can't say.
     """
     notes = list[Lead]()
-    for finding in _sorted(evidence):
+    for finding in owned(evidence)[0]:
         row, facts = rows("finding")[finding.id], _facts(finding)
         edit = facts.get("edit") or _set_at(row, evidence)
         lead = Lead(row.id, *row.leads(**facts), edit)
-        if _severity(finding, row, evidence.span_us) != "note":
+        if _severity(finding, row, evidence) != "note":
             return lead
         notes += [lead] * bool(facts.get("leads"))
     return next(iter(notes), None)
@@ -77,16 +85,47 @@ def _set_at(row: Row, evidence: Evidence) -> str | None:
 
 
 @once
-def _sorted(evidence: Evidence) -> list[Finding]:
-    kinds = list(rows("finding"))
-    return sorted(
-        _all(evidence),
-        key=lambda each: (
-            rows("finding")[each.id].severity != "error",
-            1.0 if each.time_us is None else -round(each.time_us, 3),
-            kinds.index(each.id),
+def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
+    """The findings in their order, and which stretch of the ledger each of them owns.
+
+    A finding that claims time, all of which others own, is dropped: its fix saves nothing more.
+    """
+    kinds, asked_in = list(rows("finding")), owner_order()
+    found = list(_all(evidence))
+    claiming = sorted(
+        (number for number, finding in enumerate(found) if finding.claims),
+        key=lambda number: asked_in.index(found[number].id),
+    )
+    stretches = read_stretches(evidence)
+    owners = assign_owners(stretches, [found[number].claims for number in claiming])
+    has_owner, repeats = owners.owner >= 0, stretches["repeats"].to_numpy()
+    sums, in_loops = (
+        np.bincount(owners.owner[chosen], owners.avoidable_us[chosen], len(claiming)).tolist()
+        for chosen in (has_owner, has_owner & repeats)
+    )
+    kept = {number for number, finding in enumerate(found) if not _claims_time(finding)}
+    for number, *times in zip(claiming, sums, in_loops, strict=True):
+        if times[0] >= _LEAST_US:
+            found[number] = found[number]._replace(time_us=times[0], in_loops_us=times[1])
+            kept.add(number)
+    order = sorted(
+        kept,
+        key=lambda number: (
+            rows("finding")[found[number].id].severity != "error",
+            -round(found[number].time_us or -1.0, 3),
+            kinds.index(found[number].id),
         ),
     )
+    places = np.full(len(found) + 1, -1)
+    places[order] = np.arange(len(order))
+    owner = places[np.append(np.array(claiming, np.int64), -1)[owners.owner]]
+    avoidable = np.where(owner >= 0, owners.avoidable_us, 0.0)
+    return [found[number] for number in order], Owners(owner, avoidable)
+
+
+def _claims_time(finding: Finding) -> bool:
+    """Whether it claims any time: what claims none may be worth a note all the same."""
+    return any(layer["us"].null_count() or layer["us"].sum() > 0 for layer in finding.claims)
 
 
 def _lines(finding: Finding, spans: Sequence[SourceSpan]) -> dict[str, Any]:
@@ -122,11 +161,11 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from onednn_findings(evidence)
 
 
-def _worded(finding: Finding, span_us: int | None) -> dict[str, Any]:
+def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
     row, time, facts = rows("finding")[finding.id], finding.time_us, _facts(finding)
     return {
         "id": finding.id,
-        "severity": _severity(finding, row, span_us),
+        "severity": _severity(finding, row, evidence),
         "subject": finding.subject,
         "count": finding.amount,
         "time_us": None if time is None else round(time, 3),
@@ -137,9 +176,21 @@ def _worded(finding: Finding, span_us: int | None) -> dict[str, Any]:
 
 def _facts(finding: Finding) -> dict[str, Any]:
     of_all = {"subject": finding.subject, "count": finding.amount, "time": finding.time_us}
-    return {**of_all, **finding.facts}
+    facts = {**of_all, **finding.facts}
+    return {name: finding.time_us if fact is AVOIDABLE else fact for name, fact in facts.items()}
 
 
-def _severity(finding: Finding, row: Row, span_us: int | None) -> str:
-    much = finding.time_us and span_us and finding.time_us >= WORTH_A_LOOK * span_us
+def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
+    run_us = whole_us(time_table(evidence))
+    us = finding.time_us or 0.0
+    whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), run_us)
+    much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
     return row.severity or ("warning" if much else "note")
+
+
+def avoidable_table(evidence: Evidence) -> pl.DataFrame:
+    """Of each finding how much of its time is in loops: in_loops_us (null: not known)."""
+    return pl.DataFrame(
+        {"in_loops_us": [finding.in_loops_us for finding in owned(evidence)[0]]},
+        schema={"in_loops_us": pl.Float64},
+    )

@@ -11,8 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.findings.evidence import Evidence, Finding, total
+from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.frames import Integers, is_among, only, row_with, rows, where
+from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.python_functions import (
     retrace_warnings,
     traces_recorded,
@@ -53,7 +55,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         "python_function"
     ):
         function, again = str(traces["function"][0]), traces.slice(1)
-        took, at_stake = total(again["took_us"]), _retracing_us(evidence, again)
+        took = total(again["took_us"])
         facts = {
             **(_recorded(evidence, traces) or _difference(evidence.nodes, traces)),
             "traces": traces.height,
@@ -63,29 +65,40 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
             "warned": _warnings(evidence, function),
         }
         at = again["at"].to_list()
-        yield Finding("retraced", function, again.height, at_stake, at, facts)
+        claims = _claim_retracing(evidence, again)
+        yield Finding("retraced", function, again.height, None, at, facts, claims=claims)
 
 
-def _retracing_us(evidence: Evidence, again: pl.DataFrame) -> float | None:
-    """What first calls took with their tracing, without the log.
+def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFrame]:
+    """Claim what first calls took with their tracing.
 
     `record` writes down how long each was traced: with its lines 5 to 10 % longer than without.
-    Other logs show what is asked for before each call. Null where no end is known.
+    Other logs show what is asked for before each call. Nothing where no end is known.
     """
     known = again.filter(pl.col("took_us").is_not_null())
     if known.is_empty():
-        return None
-    took, spans = float(known.select(_own_us().sum()).item()), evidence.spans
-    traced = _tracing_recorded(evidence, known)
-    if traced is not None:
-        return took + traced
+        return []
+    own = known.select("thread", "begin", "end", us=_own_us().cast(pl.Float64))
+    spans = evidence.spans
+    if _tracing_recorded(evidence, known) is not None:
+        return [
+            own,
+            traced(evidence)
+            .join(known.select("name"), on="name")
+            .drop("name")
+            .with_columns(us=pl.lit(None, pl.Float64)),
+        ]
     calls = only(spans, is_among(spans["at"], known["at"]) & spans["is_call"])
     before = rows(spans, _before(spans, calls)).filter(
         ~pl.col("op").str.contains("IteratorGetNext")
     )
-    tracing = float(before.select((pl.col("gap_us") + pl.col("own_us")).sum()).item() or 0)
-    tracing += float(calls["gap_us"].sum())
-    return took + min(tracing, _MOST_TRACING * took)
+    gap, op = pl.col("gap_us"), pl.col("own_us")
+    tracing = pl.concat(
+        [claim_spans(before, gap_us=gap, own_us=op), claim_spans(calls, gap_us=gap)]
+    )
+    most = _MOST_TRACING * float(own["us"].sum())
+    share = min(most / (float(tracing["us"].sum()) or 1.0), 1.0)
+    return [own, tracing.with_columns(pl.col("us") * share)]
 
 
 def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:

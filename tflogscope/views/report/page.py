@@ -26,7 +26,6 @@ from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, recorded_section
 from tflogscope.views.report.icicle import icicle_section
-from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, raw_lines, read_picture
 from tflogscope.views.report.timeline import drawer, timeline
@@ -37,24 +36,13 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
-STYLES = ("vendor/uPlot.min.css", "report.css")
+STYLES = ("report.css",)
 SCRIPTS = (
-    "vendor/uPlot.iife.min.js",
-    *(
-        "base.js",
-        "data.js",
-        "format.js",
-        "tables.js",
-        "rows.js",
-        "canvas.js",
-        "details.js",
-        "search.js",
-    ),
-    *("icicle.js", "memory.js", "main.js"),
+    *("base.js", "data.js", "format.js", "tables.js", "rows.js", "canvas.js", "details.js"),
+    *("search.js", "icicle.js", "main.js"),
 )
 PLAIN = ("base.js", "format.js", "tables.js", "plain.js")
 """Of pages that have tables and still pictures alone."""
-LICENCE = "vendor/LICENSE.uPlot"
 _TITLES = (
     ("timeline", "Timeline"),
     ("findings", "Findings"),
@@ -62,7 +50,6 @@ _TITLES = (
     ("ops", "Ops"),
     ("functions", "Functions"),
     ("onednn", "{}"),
-    ("memory", "Memory"),
     ("limits", "Limits"),
     ("recorded", "Recorded"),
 )
@@ -80,16 +67,15 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         InputError: an input can't be read any more, for its checksum.
     """
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
-        read, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
+        # One after the other: a source has one pass over its blocks at a time.
+        inputs = pool.submit(lambda: run.inputs)
         facts = run.summary
-        # Behind the scan for memory: a source has one pass over its blocks at a time.
-        raw = pool.submit(lambda: (read.result(), raw_lines(run))[1])
+        raw = pool.submit(lambda: (inputs.result(), raw_lines(run))[1])
         picture = read_picture(run, raw.result, full=full)
         large = pool.map(packed, picture.large.values())
         activity = whole_activity(run)
         still = timeline_svg(run, activity)
         idle = [gap_text(gap, run.slices.clock) for gap in activity.gaps]
-        read.result()
         inputs.result()
     picture.data["gaps"] = gap_places(run, activity.gaps)
     picture.data.update(zip(picture.large, large, strict=True))
@@ -107,19 +93,15 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         ops_section(run, room),
         functions_section(facts, room),
         *onednn_section(run, room),
-        *memory_section(run),
         *limits_section(run, room),
         recorded_section(run, made_by),
     ]
     names = facts.recorded.sources
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    data = {"picture": picture.data, "memory-data": memory_data(run)}
-    blocks = (
-        element("script", Markup(json_block(value)), type="application/json", id=id_)
-        for id_, value in data.items()
-    )
+    data = Markup(json_block(picture.data))
+    block = element("script", data, type="application/json", id="picture")
     head = _header(run.headline.facts, whose(facts))
-    return page(title, joined(head, element("main", html(document)), drawer(), *blocks), SCRIPTS)
+    return page(title, joined(head, element("main", html(document)), drawer(), block), SCRIPTS)
 
 
 def _head(run: Run) -> Markup:
@@ -157,8 +139,6 @@ def page(title: str, body: Markup, names: tuple[str, ...] = ()) -> str:
     """A page that loads nothing, and runs nothing but the scripts that have these names."""
     style = joined(*map(asset, STYLES))
     scripts = [asset(name) for name in names]
-    if scripts:
-        scripts[0] = Markup(f"/*! {asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
     head = element(
         "head",
         element("meta", charset="utf-8"),

@@ -1,10 +1,10 @@
-"""What is worked out of a log, stage by stage, and what rules make of it: findings."""
+"""What is worked out of a log, stage by stage, in the order in which a log is understood."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.frames import is_among, looked_up, only, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
-from tflogscope.model.names import MERGED, NEXT, function_columns
+from tflogscope.model.names import NEXT, function_columns
 from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
 from tflogscope.model.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
 from tflogscope.model.origin import calibrated_of, footer_of
@@ -33,40 +33,11 @@ from tflogscope.model.summary import recorded_facts
 from tflogscope.model.timeline import Timeline
 from tflogscope.model.unexpected import eager_executions
 
-
-class Finding(NamedTuple):
-    """One finding: its id, what it is about, how much of it, and the time at stake in µs.
-
-    `time_us` is None where the log does not say. `at` are lines over all sources, from 0. `python`
-    is the line of the program where the evidence names it; otherwise those of `at` say it.
-    """
-
-    id: str
-    subject: str
-    amount: int
-    time_us: float | None
-    at: Sequence[int]
-    facts: Mapping[str, Any]
-    python: str | None = None
-
-
-def total(microseconds: pl.Series) -> float | None:
-    """A sum; None if nothing is known."""
-    return float(microseconds.sum()) if microseconds.count() else None
-
-
-def most(values: pl.Series) -> list[str]:
-    """The distinct values, those that occur most first."""
-    counts = values.drop_nulls().str.strip_prefix(MERGED).alias("value").value_counts()
-    return counts.sort("count", "value", descending=[True, False])["value"].to_list()
-
-
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),
     *("cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
-RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
 
 
 class Evidence:
@@ -242,25 +213,6 @@ class Evidence:
         fits = where(stacks["frames"].str.contains(frames))
         stack = rows(self.lines.of_dispatches, self.eager["dispatch"])
         return self.eager["at"].filter(is_among(stack, fits))
-
-    def overhead_us(self, at: pl.Series, *, of_keras: bool) -> float | None:
-        """What the program would have spent less had a graph run these eager ops, in µs.
-
-        Their wall time, with Python and TensorFlow's dispatch in front of each, less what kernels
-        took: these run in a graph as well. Long gaps are the program's own Python code, or Keras'
-        (`of_keras`). Null where the log doesn't say what a record costs.
-        """
-        if self.costs.price is None:
-            return None
-        mine = only(self.spans, is_among(self.spans["at"], at))
-        own = pl.lit(0.0) if of_keras else pl.col("python_us")
-        # Before the first op after a call Keras' loop may have run.
-        own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
-        # Of a single gap that is longer the program paused.
-        around = pl.min_horizontal("gap_us", "most_us") - own
-        # A first run makes the kernel, which a graph makes as well.
-        around += (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
-        return float(mine.select(around.clip(0).sum()).item())
 
     @cached_property
     def loops(self) -> pl.DataFrame:

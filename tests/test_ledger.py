@@ -1,0 +1,122 @@
+"""The ledger: rows tile each thread, and every figure about time is a sum of them."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.deep import first_quick
+from tests.samples import NAMES, run_of
+from tests.test_phases import RECORDED
+from tflogscope import Run
+from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.ledger.owners import assign_owners
+
+LOGS = first_quick([(name,) for name in sorted({*NAMES, *RECORDED})])
+# Their time is that of nodes or primitives, whatever thread ran them.
+OF_NODES = (
+    *("not-rewritten", "onednn-off", "reference-implementation", "reorders", "bfloat16"),
+    *("loop-overhead", "threads", "new-shapes"),
+)
+NO_TENSORFLOW = ("torch_mlp__torch2.13.0__vlog2",)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_rows_tile_each_thread(name: str) -> None:
+    ledger = run_of(name).ledger
+    assert ledger.is_empty() == (name in NO_TENSORFLOW)
+    following = pl.col("start").shift(-1).over("thread", order_by="start")
+    assert ledger.filter(following != pl.col("end")).is_empty()
+    assert ledger.filter(pl.col("end") < pl.col("start")).is_empty()
+    assert (ledger["work_us"] <= ledger["wall_us"] + 0.001).all()
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_what_is_avoidable_has_one_owner_and_is_no_more_than_there_is(name: str) -> None:
+    ledger = run_of(name).ledger
+    assert ledger["owner"].is_null().equals(ledger["avoidable_us"].is_null())
+    assert (ledger["avoidable_us"] <= ledger["work_us"] + 0.001).all()
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_findings_have_the_time_of_their_rows(name: str) -> None:
+    run = run_of(name)
+    owned = run.ledger.drop_nulls("owner").group_by("owner", "subject")
+    sums = owned.agg(pl.col("avoidable_us").sum())
+    known = run.findings.filter(~pl.col("id").is_in(OF_NODES)).drop_nulls("time_us")
+    both = known.join(
+        sums, left_on=["id", "subject"], right_on=["owner", "subject"], how="full", coalesce=True
+    )
+    assert both["time_us"].to_list() == pytest.approx(both["avoidable_us"].to_list(), abs=0.5)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_time_is_the_ledger_of_the_programs_thread(name: str) -> None:
+    run = run_of(name)
+    own = run.ledger.filter(pl.col("thread").eq_missing(pl.col("thread").first()))
+    phases = dict(own.group_by("phase").agg(pl.col("work_us").sum()).rows())
+    phases["logging"] = own.select((pl.col("wall_us") - pl.col("work_us")).sum()).item()
+    for phase, wall in run.time.drop_nulls("wall_us").select("phase", "wall_us").rows():
+        assert phases.get(phase, 0.0) == pytest.approx(wall, abs=1 + 0.001 * own.height), phase
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_work_of_every_table_is_a_sum_over_the_timeline(name: str) -> None:
+    run = run_of(name)
+    alive = run.timeline.filter(pl.col("status") != "dead")
+    for time in ("work_us", "steady_us"):
+        whole = alive.filter(pl.col("kind") != "call")[time].sum()
+        assert _sum(run, "ops", time) == pytest.approx(whole, abs=1)
+        calls = alive.filter(kind="call")[time].sum()
+        assert run.functions[time].sum() == pytest.approx(calls, abs=1)
+
+
+def _sum(run: Run, table: str, column: str) -> float:
+    frame: pl.DataFrame = getattr(run, table)
+    return float(frame.filter(pl.col("kind") != "call")[column].sum())
+
+
+def test_owners_are_findings_that_take_time() -> None:
+    known = {row["id"] for row in packaged_toml("sentences/findings.toml")["finding"]}
+    order = [row["id"] for row in packaged_toml("ledger.toml")["owner"]]
+    assert len(order) == len({*order})
+    assert known.issuperset(order)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=12),
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(0, 40)), max_size=3),
+        max_size=4,
+    ),
+)
+def test_no_claim_takes_what_another_has(
+    sizes: list[int], claims: list[list[tuple[int, int, int]]]
+) -> None:
+    ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
+    starts = [0, *ends[:-1]]
+    stretches = pl.DataFrame(
+        {"thread": [7] * len(sizes), "start": starts, "work_us": [float(each) for each in sizes]}
+    )
+    edges = [*starts, ends[-1]]
+    schema = {"thread": pl.Int64, "begin": pl.Int64, "end": pl.Int64, "us": pl.Float64}
+    layers = [
+        [
+            pl.DataFrame(
+                [(7, edges[a % len(edges)], edges[b % len(edges)], us)], schema, orient="row"
+            )
+            for a, b, us in finding
+        ]
+        for finding in claims
+    ]
+    owner, avoidable = assign_owners(stretches, layers)
+    assert ((owner >= 0) == (avoidable > 0)).all()
+    assert (avoidable <= stretches["work_us"].to_numpy() + 1e-9).all()
+    for number, finding in enumerate(claims):
+        most = sum(us for *_, us in finding)
+        assert avoidable[owner == number].sum() <= most + 1e-9
+        inside = [(edges[a % len(edges)], edges[b % len(edges)]) for a, b, _ in finding]
+        for start in stretches["start"].to_numpy()[owner == number]:
+            assert any(since <= start < until for since, until in inside)

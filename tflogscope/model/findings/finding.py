@@ -1,0 +1,80 @@
+"""Findings, and how they claim the time that fixing them would save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tflogscope.model.frames import is_among, only
+from tflogscope.model.ledger.owners import Claims
+from tflogscope.model.names import MERGED
+from tflogscope.model.pipeline import Evidence
+
+RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
+AVOIDABLE = object()
+"""In the place of a fact: the time that the ledger gives the finding."""
+
+
+class Finding(NamedTuple):
+    """One finding: its id, what it is about, how much of it, and what fixing it would save in µs.
+
+    `claims`: which time of which threads the ledger is to give it; `time_us` is then the sum of
+    what it got, and `in_loops_us` what of that is in loops. Others work `time_us` out by
+    themselves, or the log does not say it (None). `at` are lines over all sources, from 0. `python`
+    is the line of the program where the evidence names it; otherwise those of `at` say it.
+    """
+
+    id: str
+    subject: str
+    amount: int
+    time_us: float | None
+    at: Sequence[int]
+    facts: Mapping[str, Any]
+    python: str | None = None
+    claims: Claims = ()
+    in_loops_us: float | None = None
+
+
+def claim_spans(
+    spans: pl.DataFrame, *, gap_us: pl.Expr | None = None, own_us: pl.Expr | None = None
+) -> pl.DataFrame:
+    """Claim so much of the gap before each of these spans, and of the op or call itself."""
+    parts = [
+        spans.select("thread", begin=begin, end=end, us=us.cast(pl.Float64))
+        for begin, end, us in (("since", "begin", gap_us), ("begin", "end", own_us))
+        if us is not None
+    ]
+    return pl.concat(parts)
+
+
+def total(microseconds: pl.Series) -> float | None:
+    """A sum; None if nothing is known."""
+    return float(microseconds.sum()) if microseconds.count() else None
+
+
+def most(values: pl.Series) -> list[str]:
+    """The distinct values, those that occur most first."""
+    counts = values.drop_nulls().str.strip_prefix(MERGED).alias("value").value_counts()
+    return counts.sort("count", "value", descending=[True, False])["value"].to_list()
+
+
+def claim_overhead(evidence: Evidence, at: pl.Series, *, of_keras: bool) -> pl.DataFrame:
+    """Claim what the program would have spent less had a graph run these eager ops.
+
+    Their wall time, with Python and TensorFlow's dispatch in front of each, less what kernels
+    took: these run in a graph as well. Long gaps are the program's own Python code, or Keras'
+    (`of_keras`). All that the ops took where the log doesn't say what a record costs.
+    """
+    mine = only(evidence.spans, is_among(evidence.spans["at"], at))
+    if evidence.costs.price is None:
+        return claim_spans(mine, own_us=pl.lit(None))
+    own = pl.lit(0.0) if of_keras else pl.col("python_us")
+    # Before the first op after a call Keras' loop may have run.
+    own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
+    # Of a single gap that is longer the program paused.
+    around = (pl.min_horizontal("gap_us", "most_us") - own).clip(0)
+    # A first run makes the kernel, which a graph makes as well.
+    running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
+    return claim_spans(mine, gap_us=around, own_us=running)

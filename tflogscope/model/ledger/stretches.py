@@ -1,0 +1,393 @@
+"""Stretches: the time of each thread that asks for ops, cut where what goes on changes.
+
+The program's thread calls an op or a function from Python, and waits until it is done
+(python/eager/execute.py, quick_execute). What other threads do meanwhile is in the phase that the
+program waits in. docs/time.md says what each phase is.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.events.events import PLACES
+from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.first_calls import compile_times
+from tflogscope.model.frames import (
+    Integers,
+    begins,
+    filled,
+    first_with,
+    holds,
+    is_among,
+    looked_up,
+    only,
+    rows,
+    where,
+)
+from tflogscope.model.intervals import covered_within, first_open
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.once import once
+from tflogscope.model.origin import footer_of, moment_us
+from tflogscope.model.python_functions import tracing_us
+from tflogscope.model.spans import LEAST
+from tflogscope.model.stack_traces import read_stack_traces
+
+if TYPE_CHECKING:
+    from tflogscope.model.pipeline import Evidence
+
+PHASE_NAMES = {row["id"]: row["name"] for row in packaged_toml("ledger.toml")["phase"]}
+"""What screens call the phases, in the order in which they are in the table `time`."""
+PHASES = (*PHASE_NAMES,)
+ITERATORS = r"^\w*Iterator\w*GetNext\w*$"
+"""Kernels in which a program waits for the next element (core/kernels/data/iterator_ops.cc)."""
+
+# What is open counts as the first of these; what none is open in is Python's.
+_ORDER = (
+    *("logging", "xla", "graph-passes", "tracing", "start-up"),
+    *("busy first", "busy", "input-wait", "checkpoint", "first-runs", "compute", "eager"),
+    "python",
+)
+_WITHIN = {"busy first": "first-runs", "busy": "compute"}
+# Of these the log says what each execution would have taken without it.
+_ESTIMATED = ("first-runs", "compute", "eager", "input-wait")
+_LONGEST = 3600e6  # µs without a record at the start of a program, and at its end
+_SCHEMA = {
+    "thread": pl.Int64,
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "phase": pl.String,
+    "work_us": pl.Float64,
+    "repeats": pl.Boolean,
+    "item": pl.UInt32,
+    "before": pl.UInt32,
+}
+
+
+@once
+def read_stretches(of: Evidence) -> pl.DataFrame:
+    """One row per stretch, by thread and start; those of the program's thread come first.
+
+    Columns: thread (-1: the log has no ids), start and end (µs), phase (null: the log can't show
+    it), work_us (without the log; as printed where the log doesn't show what a record costs),
+    repeats (in a loop), item (row of `asked_by_thread`: the op or call that goes on; null: Python),
+    before (the row of the one that comes next, where none goes on).
+    """
+    run = run_window(of)
+    asked = asked_by_thread(of)
+    if run is None or asked.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    found, first_item = list[pl.DataFrame](), 0
+    for items in asked.partition_by("thread", maintain_order=True):
+        own = (int(items["begin"].min()), int(items["end"].max() or 0))  # type: ignore[arg-type]
+        thread = _Thread(of, items, *(own if found else run), is_program=not found)
+        if not found or own[1] > own[0]:
+            found.append(thread.stretches(first_item))
+        first_item += items.height
+    return pl.concat(found)
+
+
+@once
+def asked_by_thread(of: Evidence) -> pl.DataFrame:
+    """What threads asked for (`spans.asked_for`), in order, each with its phase.
+
+    The program's thread, which asked first, comes first. What is unfinished goes on until the next
+    begins.
+    """
+    of_call = pl.when("first").then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
+    phase = (
+        pl.when("is_call")
+        .then(of_call)
+        .when(rule="checkpoint")
+        .then(pl.lit("checkpoint"))
+        .when(pl.col("op").str.contains(ITERATORS))
+        .then(pl.lit("input-wait"))
+        .otherwise(pl.lit("eager"))
+    )
+    asked = of.asked.sort("begin_at").with_columns(phase=phase)
+    if asked.is_empty():
+        return asked
+    run = run_window(of)
+    asked = pl.concat(asked.partition_by("thread", maintain_order=True))
+    until = pl.col("begin").shift(-1).over("thread").fill_null(run[1] if run else 0)
+    unfinished = pl.when(status="unfinished").then(until)
+    return asked.with_columns(end=pl.coalesce("end", unfinished))
+
+
+@once
+def run_window(of: Evidence) -> tuple[int, int] | None:
+    """When the run began and ended, in µs; None: the log has no times."""
+    first, last = of.recorded.first, of.recorded.last
+    if first is None or last is None or last <= first:
+        return None
+    began = moment_us(of.recorded_as, "started")
+    first = began if began is not None and 0 <= first - began < _LONGEST else first
+    return first, _ended(of, first, last)
+
+
+def _ended(of: Evidence, first: int, last: int) -> int:
+    """When the program had ended, where `record` wrote that down; else when the last record came.
+
+    After its own code Python and TensorFlow take a second or so to clear up, which is no phase.
+    """
+    own = of.events.messages("python_cost")["ended_us"].max()
+    if isinstance(own, int) and first < own < last + _LONGEST:
+        return own
+    ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
+    return ended if ended is not None and 0 <= ended - last < _LONGEST else last
+
+
+@once
+def traced(of: Evidence) -> pl.DataFrame:
+    """When the program's thread traced functions: thread, name, begin and end.
+
+    Tracing ends before the next call or op.
+    """
+    items, run = asked_by_thread(of), run_window(of)
+    said, thread = tracing_us(of.events), items["thread"].head(1)
+    items = items.filter(pl.col("thread").is_in(thread.implode()))
+    if said.is_empty() or run is None or items.is_empty():
+        known = of.first_calls.drop_nulls("tracing_us")
+        known = known.filter(pl.col("thread").is_in(thread.implode()))
+        name, took, end = known["name"], known["tracing_us"], known["begin"]
+    else:
+        following = np.searchsorted(items["begin_at"].to_numpy(), said["at"].to_numpy())
+        name, took = said["name"], said["took_us"]
+        end = items["begin"].extend_constant(run[1], 1)[following]
+    begin = (end - took.cast(pl.Int64)).alias("begin")
+    found = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
+    return found.with_columns(thread=pl.lit(next(iter(thread), -1), pl.Int64))
+
+
+def phases_not_shown(of: Evidence) -> list[str]:
+    """The phases that this log can't show."""
+    items, unpriced = asked_by_thread(of), of.costs.price is None
+    items = items.filter(thread=next(iter(items["thread"]), -1))
+    if not items["end"].count():
+        shown = ["start-up", *["logging"] * (not unpriced)] * (items.height > 0)
+        return [phase for phase in PHASES if phase not in shown]
+    found = ["logging"] * unpriced
+    if of.calls.height:
+        found += ["tracing"] * traced(of).is_empty()
+        found += ["input-wait"] * of.executions.frame["definition"].is_null().all()
+        compiled = compiled_runs(of.executions)["call"].count()
+        found += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
+    return found
+
+
+class _Thread:
+    """One thread that asked for `items`, from `first` to `last`."""
+
+    def __init__(
+        self, of: Evidence, items: pl.DataFrame, first: int, last: int, *, is_program: bool
+    ) -> None:
+        self._of, self._items, self._is_program = of, items, is_program
+        self._first, self._last = first, last
+
+    def stretches(self, first_item: int) -> pl.DataFrame:
+        """See `read_stretches`; its items are numbered from `first_item` on."""
+        every = pl.concat([*self._preparations(), *self._spans()])
+        spans = every.filter(pl.col("end") > pl.col("begin")).collect()
+        edges, order = first_open(
+            spans["begin"].to_numpy(),
+            spans["end"].to_numpy(),
+            spans["phase"]
+            .replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
+            .to_numpy(),
+            self._first,
+            self._last,
+        )
+        item, following = self._items_at(edges[:-1])
+        phase = _PHASE_OF_ORDER[order]
+        kept = begins(phase, item, following)
+        edges = np.append(edges[:-1][kept], edges[-1])
+        phase, item, following = phase[kept], item[kept], following[kept]
+        log = self._log_us(edges, phase, item)
+        middle = (edges[:-1] + edges[1:]) // 2
+        in_loop = covered_within(*self._loops, middle, middle + 1) > 0
+        found = pl.DataFrame(
+            {
+                "thread": pl.repeat(
+                    self._items["thread"][0], len(phase), dtype=pl.Int64, eager=True
+                ),
+                "start": edges[:-1],
+                "end": edges[1:],
+                "phase": pl.Series(_NAMES)[phase],
+                "work_us": np.diff(edges) - log,
+                "repeats": in_loop,
+                "item": item,
+                "before": following,
+            }
+        ).with_columns(
+            pl.when(pl.col(name) >= 0).then(pl.col(name) + first_item).alias(name)
+            for name in ("item", "before")
+        )
+        hidden = set(phases_not_shown(self._of)) if not self._items["end"].count() else set()
+        shown = pl.when(~pl.col("phase").is_in(hidden)).then("phase").alias("phase")
+        return found.with_columns(shown).cast(_SCHEMA)  # type: ignore[arg-type]
+
+    def _items_at(self, times: Integers) -> tuple[Integers, Integers]:
+        """Of each time the item that goes on then, else the one that comes next; -1: neither."""
+        begin, end = self._items["begin"].to_numpy(), filled(self._items["end"])
+        reach = np.maximum.accumulate(np.maximum(begin, end))
+        last = np.searchsorted(np.maximum.accumulate(begin), times, side="right") - 1
+        goes_on = (last >= 0) & (reach[last] > times)
+        following = np.where(last + 1 < len(begin), last + 1, -1)
+        return np.where(goes_on, last, -1), np.where(goes_on, -1, following)
+
+    def _own(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.filter(pl.col("thread") == self._items["thread"][0])
+
+    # ---- what goes on ----------------------------------------------------------------------------
+
+    def _preparations(self) -> list[pl.LazyFrame]:
+        """What is done before functions run."""
+        of = self._of
+        found = [
+            _spans("graph-passes", self._own(of.instantiations.spans), "time", "end_time"),
+            _spans("logging", self._own(read_stack_traces(of.events)), "since", "until"),
+        ]
+        if self._is_program:
+            made = compile_times(of.events)
+            made = made.select(
+                end="time", begin=pl.col("time") - pl.col("compile_us").cast(pl.Int64)
+            )
+            begin = self._items["begin"].min()
+            start_up = pl.DataFrame({"begin": [self._first], "end": [begin]})
+            found += [_spans("tracing", traced(of)), _spans("xla", made)]
+            found.append(_spans("start-up", start_up))
+        return found
+
+    def _spans(self) -> list[pl.LazyFrame]:
+        """Phases of what ran, with checkpoints as a whole, and nodes that wait for data."""
+        items = self._items.lazy()
+        saved = items.group_by(pl.col("phase").rle_id().alias("run"), "phase").agg(
+            pl.col("begin").min(), pl.col("end").max()
+        )
+        saved = saved.filter(phase="checkpoint")
+        return [*map(_as_spans, (items, saved, self._waiting.lazy()))]
+
+    @cached_property
+    def _waiting(self) -> pl.DataFrame:
+        """Nodes of calls that wait for data, and what else runs meanwhile.
+
+        phase, begin, end, call, log_us (of nodes that wait).
+        """
+        of = self._of
+        frame, definitions = of.executions.frame, of.executions.runs.definitions
+        waits = where(definitions["kernel"].str.contains(ITERATORS))
+        row = where(is_among(frame["definition"], waits))
+        names = ["call", "time", "end_time", "definition"]
+        waiting = rows(frame[names], row)
+        work = rows(of.costs.of_executions["work_us"], row)
+        waiting = waiting.hstack([(waiting["end_time"] - waiting["time"] - work).alias("log_us")])
+        calls = self._items.select("call", of="phase").drop_nulls()
+        waiting = looked_up(waiting, calls, "call").drop_nulls("of")
+        within = waiting.group_by("call", "of").agg(
+            since=pl.col("time").min(), until=pl.col("end_time").max()
+        )
+        # The row of `within` of each call, -1: none; and behind them that of no call.
+        count = of.executions.dispatches.calls.height + 1
+        place = first_with(within["call"].to_numpy(), count)
+        place = place[frame["call"].fill_null(count - 1).to_numpy()]
+        since, until = (rows(within[name], place) for name in ("since", "until"))
+        node = frame["definition"]
+        there = node.is_not_null() & ~is_among(node, waits)
+        there = holds(there & (frame["time"] < until) & (frame["end_time"] > since))
+        beside = only(frame[names[:3]], there)
+        beside = beside.hstack([rows(within["of"], place[there.to_numpy()])])
+        busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
+        shown = {"begin": "time", "end": "end_time", "call": "call"}
+        return pl.concat(
+            [
+                waiting.select("log_us", phase=pl.lit("input-wait"), **shown),
+                beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
+            ],
+            how="vertical_relaxed",
+        )
+
+    @cached_property
+    def _loops(self) -> tuple[Integers, Integers]:
+        """When the thread was in a loop: begins and ends of its ops with the gaps before them.
+
+        The first trace and call of a Python function are of no loop, the later ones may be; nor is
+        what makes variables.
+        """
+        of = self._of
+        names = of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
+        of_first = pl.col("name").is_in(names)
+        called = of.calls.lazy().filter(of_first)
+        first = called.filter(pl.col("name").is_first_distinct()).select("at").collect()["at"]
+        made = self._own(traced(of)).filter(of_first)
+        spans = self._own(of.spans).filter(~pl.col("makes"))
+        spans = spans.filter(pl.len().over("op", "before") >= LEAST)
+        spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
+        since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
+        of_tracing = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
+        kept = where(pl.Series(of_tracing == 0) & ~is_among(spans["at"], first))
+        return since[kept], end[kept]
+
+    # ---- what the log took -----------------------------------------------------------------------
+
+    def _log_us(self, edges: Integers, phase: Integers, item: Integers) -> NDArray[np.float64]:
+        """What the log took of each stretch.
+
+        That of an op or a call is estimated with what it took; elsewhere lines have a price. A
+        phase has no more of it than it takes, and one stretch what others of its phase have not.
+        """
+        wall = np.diff(edges).astype(np.float64)
+        price = self._of.costs.price
+        if price is None:
+            return np.zeros_like(wall)
+        recorded = self._of.recorded
+        log = np.diff(self._lines(edges)) * (price.quick * recorded.records / recorded.lines)
+        names = np.array(_NAMES)[phase]
+        waits = (names == "input-wait") & self._items["is_call"].to_numpy()[item]
+        known = np.isin(names, _ESTIMATED) & (item >= 0)
+        passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
+        nodes = self._waiting.lazy().filter(phase="input-wait").group_by("call")
+        waited = nodes.agg(waited=passed, wait_log=pl.col("log_us").sum()).collect()
+        shares = looked_up(self._items[["call", "log_us", "ran_us"]], waited, "call").fill_null(0.0)
+        of_waits = shares["wait_log"] / shares["waited"]
+        others = (shares["log_us"] - shares["wait_log"]) / (shares["ran_us"] - shares["waited"])
+        for which, share in ((waits, of_waits), (~waits, others)):
+            here = known & which
+            log[here] = share.fill_nan(0.0).clip(0.0, 1.0).to_numpy()[item[here]] * wall[here]
+        log[names == "logging"] = wall[names == "logging"]
+        return _within(log, wall, phase)
+
+    def _lines(self, times: Integers) -> Integers:
+        """How many lines were written by then."""
+        items = self._items.lazy()
+        ends = items.select(begin="end", at="end_at").drop_nulls()
+        both = pl.concat([items.select("begin", at="begin_at"), ends])
+        known = both.sort("begin", "at").collect()
+        time, at = known["begin"].to_numpy(), np.maximum.accumulate(known["at"].to_numpy())
+        return np.interp(times, time, at, left=0).astype(np.int64) // PLACES
+
+
+_NAMES = [_WITHIN.get(name, name) for name in _ORDER]
+# Two kinds of `_ORDER` that are one phase are one number.
+_PHASE_OF_ORDER = np.array([_NAMES.index(name) for name in _NAMES])
+
+
+def _within(
+    log: NDArray[np.float64], wall: NDArray[np.float64], phase: Integers
+) -> NDArray[np.float64]:
+    """Costs, each at most its wall time; what is more goes to other stretches of the phase."""
+    kept = np.clip(log, 0.0, wall)
+    over, room = (np.bincount(phase, each, len(_NAMES)) for each in (log - kept, wall - kept))
+    share = np.clip(over / np.where(room, room, 1.0), 0.0, 1.0)
+    return np.asarray(kept + (wall - kept) * share[phase])
+
+
+def _spans(phase: str, frame: pl.DataFrame, begin: str = "begin", end: str = "end") -> pl.LazyFrame:
+    return _as_spans(frame.lazy().select(phase=pl.lit(phase), begin=begin, end=end))
+
+
+def _as_spans(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.select("phase", pl.col("begin", "end").cast(pl.Int64))

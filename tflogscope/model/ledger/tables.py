@@ -1,0 +1,195 @@
+"""The tables `ledger` and `time`: stretches with their owners, and their sums by phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tflogscope.grammar.tables import as_table, schema
+from tflogscope.model.executions import with_places
+from tflogscope.model.figures import rounded
+from tflogscope.model.frames import begins, is_among, looked_up, only, rows
+from tflogscope.model.ledger.owners import Owners
+from tflogscope.model.ledger.stretches import (
+    ITERATORS,
+    PHASES,
+    asked_by_thread,
+    phases_not_shown,
+    read_stretches,
+    run_window,
+)
+from tflogscope.model.once import once
+
+if TYPE_CHECKING:
+    from tflogscope.model.pipeline import Evidence
+
+
+@once
+def program_stretches(of: Evidence) -> pl.DataFrame:
+    """The stretches of the program's thread, with wall_us and log_us (what the log took)."""
+    found = read_stretches(of)
+    found = found.filter(pl.col("thread").is_in(found["thread"].head(1).implode()))
+    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
+    return found.with_columns(wall_us=wall, log_us=wall - pl.col("work_us"))
+
+
+def repeated_table(of: Evidence) -> pl.DataFrame:
+    """How much of each phase of the table `time` is in loops: phase, repeats_us.
+
+    A longer run has more of it. The rest is one-time: what comes before a loop, the first call of
+    each function, the end. What the log took is the recording's, and has no row.
+    """
+    own = program_stretches(of)
+    sums = own.filter("repeats").group_by("phase").agg(repeats_us=rounded(pl.col("work_us").sum()))
+    phases = pl.DataFrame({"phase": PHASES} if own.height else {"phase": []}, {"phase": pl.String})
+    phases = phases.filter(pl.col("phase") != "logging")
+    return looked_up(phases, sums, "phase").with_columns(pl.col("repeats_us").fill_null(0.0))
+
+
+def time_table(of: Evidence) -> pl.DataFrame:
+    """One row per phase, in the order of `PHASES`: sums over the program's thread.
+
+    Empty if the log has no times.
+    """
+    run = run_window(of)
+    if run is None:
+        return pl.DataFrame(schema=schema("time"))
+    own = program_stretches(of)
+    sums = own.group_by("phase").agg(
+        pl.col("start").min(),
+        pl.col("end").max(),
+        wall_us=pl.col("work_us").sum(),
+    )
+    table = looked_up(pl.DataFrame({"phase": PHASES}), sums, "phase").lazy()
+    is_log = pl.col("phase") == "logging"
+    logging = float(own["log_us"].sum())
+    wall = pl.when(is_log).then(logging).otherwise(pl.col("wall_us").fill_null(0.0))
+    known = ~pl.col("phase").is_in(phases_not_shown(of))
+    table = table.with_columns(wall_us=pl.when(known).then(rounded(wall)))
+    work = pl.when(is_log).then(0.0).otherwise("wall_us")
+    return as_table(
+        "time",
+        table.with_columns(
+            pl.from_epoch("start", "us"),
+            pl.from_epoch("end", "us"),
+            work_us=pl.when(of.costs.price is not None).then(work),
+            share=pl.col("wall_us") / (run[1] - run[0]),
+        ).collect(),
+    )
+
+
+def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.DataFrame:
+    """The `ledger` table. `findings` has id and subject of each number in `owners`."""
+    stretches = read_stretches(of)
+    items = asked_by_thread(of)
+    owned = rows(findings[["id", "subject"]], owners.owner)
+    avoidable = pl.when(pl.col("owner").is_not_null()).then("avoidable_us")
+    now = rows(items[["at", "end_at", "op", "is_call", "call"]], stretches["item"])
+    following = rows(items[["begin_at"]], stretches["before"])
+    names = of.calls.select("at", name="function")
+    asked = stretches.hstack(now).with_columns(
+        owned["id"].alias("owner"),
+        owned["subject"],
+        following["begin_at"],
+        avoidable_us=pl.Series(owners.avoidable_us),
+    )
+    is_call = pl.col("is_call").fill_null(value=False)
+    asked = looked_up(asked, names, "at").with_columns(
+        avoidable,
+        mode=pl.when(pl.col("item").is_not_null()).then(
+            pl.when(is_call).then(pl.lit("graph")).otherwise(pl.lit("eager"))
+        ),
+        function=pl.when(is_call).then("name"),
+        op=pl.when(~is_call).then("op"),
+        python=of.lines.begun_at(asked["at"].fill_null(-1)),
+    )
+    pool = _pool_stretches(of, stretches["thread"].unique())
+    both = pl.concat([asked, pool], how="diagonal_relaxed")
+    run = run_window(of)
+    if both.is_empty() and run and of.recorded.tensorflow_dialect:  # nothing says what went on
+        whole = {"thread": [-1], "start": [run[0]], "end": [run[1]], "repeats": [False]}
+        both = pl.concat([both, pl.DataFrame(whole)], how="diagonal_relaxed")
+        both = both.with_columns(work_us=(pl.col("end") - pl.col("start")).cast(pl.Float64))
+    # A gap has the lines between which it is.
+    place = pl.col("at").fill_null(strategy="forward").fill_null(0)
+    end = pl.coalesce("end_at", pl.when(pl.col("at").is_null()).then("begin_at"))
+    both = both.with_columns(at=pl.coalesce("at", place.over("thread")), end_at=end)
+    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
+    table = with_places(of.events.spans, both).with_columns(
+        thread=pl.when(pl.col("thread") >= 0).then("thread"),
+        wall_us=wall,
+        work_us=rounded(pl.col("work_us")),
+        avoidable_us=rounded(pl.col("avoidable_us")),
+        start=pl.from_epoch("start", "us"),
+        end=pl.from_epoch("end", "us"),
+    )
+    return as_table("ledger", table)
+
+
+def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
+    """Stretches of threads that only ran nodes; in between they wait for work (no phase).
+
+    Columns: thread, start, end, phase, work_us, repeats, at, end_at, mode, function, call.
+    """
+    frame = of.executions.frame
+    of_nodes = frame["definition"].is_not_null() & frame["end_time"].is_not_null()
+    chosen = of_nodes & ~is_among(frame["thread"], asking)
+    names = ["thread", "time", "end_time", "call", "step_row", "definition", "at", "end_at"]
+    runs = only(frame[names], chosen).hstack([of.costs.own_us.filter(chosen).alias("work_us")])
+    runs = runs.sort("thread", "time", maintain_order=True)
+    reach = pl.col("end_time").cum_max().shift(1).over("thread")
+    kernels = of.executions.runs.definitions["kernel"]
+    waits = rows(kernels, runs["definition"]).str.contains(ITERATORS)
+    first = of.calls.filter(pl.col("name").is_first_distinct())["call"]
+    of_first = pl.when(pl.col("call").is_in(first.implode())).then(pl.lit("first-runs"))
+    phase = pl.when("waits").then(pl.lit("input-wait"))
+    runs = runs.with_columns(
+        start=pl.max_horizontal("time", reach), reach=reach, waits=waits.fill_null(value=False)
+    ).with_columns(phase=phase.otherwise(of_first.otherwise(pl.lit("compute"))))
+    runs = runs.filter(pl.col("end_time") > pl.col("start"))
+    new = pl.Series(
+        begins(
+            *(
+                runs[name].fill_null(0).rank("dense").to_numpy()
+                for name in ("thread", "call", "step_row", "phase")
+            )
+        )
+    ) | (runs["start"] > runs["reach"]).fill_null(value=True)
+    runs = runs.with_columns(number=new.cast(pl.Int64).cum_sum())
+    busy = runs.group_by("number", maintain_order=True).agg(
+        pl.col("thread", "phase", "call", "step_row", "at", "start").first(),
+        pl.col("end_time").max().alias("end"),
+        pl.col("end_at").max(),
+        pl.col("work_us").sum(),
+    )
+    idle = busy.select(
+        "thread",
+        "at",
+        start=pl.col("end").shift(1).over("thread"),
+        end="start",
+        end_at="at",
+        work_us=(pl.col("start") - pl.col("end").shift(1).over("thread")).cast(pl.Float64),
+    ).filter(pl.col("end") > pl.col("start"))
+    named = of.executions.steps["name"]
+    both = pl.concat([busy, idle], how="diagonal_relaxed").sort("thread", "start")
+    names_ = rows(named, both["step_row"])
+    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
+    return both.with_columns(
+        work_us=pl.min_horizontal("work_us", wall),
+        mode=pl.when(pl.col("phase").is_not_null()).then(pl.lit("graph")),
+        function=names_,
+        repeats=pl.lit(value=False),
+    ).select(
+        "thread",
+        "start",
+        "end",
+        "phase",
+        "work_us",
+        "repeats",
+        "at",
+        "end_at",
+        "mode",
+        "function",
+        "call",
+    )
