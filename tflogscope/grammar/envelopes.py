@@ -14,6 +14,7 @@ from tflogscope.errors import GrammarError
 from tflogscope.grammar.template import (
     Blank,
     Choice,
+    Field,
     Literal,
     OptionalPart,
     TemplateError,
@@ -29,7 +30,7 @@ FIELD_TYPES = {
     # No spaces.
     "word": r"[^ \n]+",
     # No spaces, and nothing that comes around names. Digits at its end are a number's behind it.
-    "name": r"[^][ \t\n(){}<>|,:=/]+?",
+    "name": r"[^][ \t\n(){}<>|,:=/]+",
     # A file's name, which may have spaces.
     "file": r"[^:\t\n]+",
     # Anything but a tab: a column of a table.
@@ -37,7 +38,11 @@ FIELD_TYPES = {
     # Numbers in an escape sequence that sets a colour.
     "code": r"[0-9;]+",
 }
-"""Types of the fields of a head, and their patterns."""
+"""Types of the fields of a head, and their patterns.
+
+They are possessive in a head: a field gives nothing back. Time is then linear in a line's bytes.
+"""
+_BEFORE_NUMBER = "(?:{0}++|[0-9]++(?={0}))++".format(r"[^][ \t\n(){}<>|,:=/0-9]")
 
 
 class EnvelopeSample(NamedTuple):
@@ -150,18 +155,20 @@ class Envelope:
 
 def _pattern(tokens: Sequence[Token], asked: Collection[str]) -> bytes:
     found = b""
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if isinstance(token, Literal):
             found += re.escape(token.text.encode())
         elif isinstance(token, Blank):
-            found += b" +"
+            found += b" ++"
         elif isinstance(token, OptionalPart):
             found += b"(?:%s)?" % _pattern(token.tokens, asked)
         elif isinstance(token, Choice):
             found += b"(?:%s)" % b"|".join(_pattern(part, asked) for part in token.parts)
         else:
-            text = FIELD_TYPES.get(token.type, "|".join(map(re.escape, token.choices))).encode()
-            found += (b"(%s)" if token.name in asked else b"(?:%s)") % text
+            text = "|".join(map(re.escape, token.choices)) or FIELD_TYPES[token.type] + "+"
+            if token.type == "name" and isinstance(following, Field) and following.type == "uint":
+                text = _BEFORE_NUMBER
+            found += (b"(%s)" if token.name in asked else b"(?:%s)") % text.encode()
     return found
 
 
