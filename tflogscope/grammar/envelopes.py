@@ -42,7 +42,7 @@ FIELD_TYPES = {
 
 They are possessive in a head: a field gives nothing back. Time is then linear in a line's bytes.
 """
-_BEFORE_NUMBER = "(?:{0}++|[0-9]++(?={0}))++".format(r"[^][ \t\n(){}<>|,:=/0-9]")
+_BEFORE_NUMBER = r"(?>[^][ \t\n(){}<>|,:=/]*[^][ \t\n(){}<>|,:=/0-9])"
 
 
 class EnvelopeSample(NamedTuple):

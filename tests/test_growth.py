@@ -1,0 +1,73 @@
+"""Patterns for what a log may hold take time in proportion to its bytes.
+
+What goes back over the same bytes would need hours for a text of a megabyte, and not a moment.
+"""
+
+from __future__ import annotations
+
+import re
+from re import _constants as kinds  # type: ignore[attr-defined]  # typeshed has it not
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from tflogscope.grammar.envelopes import Envelope, _pattern
+from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.template import fields_of
+
+GRAMMAR = load_grammar()
+HEADS = [each for each in GRAMMAR.envelopes.values() if each.head]
+_LONG = 1 << 20
+
+
+def giving_back(parsed: Any) -> list[Any]:
+    """The parts of a pattern that take any number of characters, and may give some back."""
+    found = []
+    for kind, given in parsed:
+        if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT) and given[1] == kinds.MAXREPEAT:
+            found.append(given)
+        inner = given[1] if kind is kinds.BRANCH else given if isinstance(given, tuple) else ()
+        # An atomic group gives back once, while it is matched.
+        found += [each for part in inner for each in _of(part) if kind is not kinds.ATOMIC_GROUP]
+    return found
+
+
+def _of(part: Any) -> list[Any]:
+    return giving_back(part) if isinstance(part, parser.SubPattern) else []
+
+
+def test_what_gives_back_is_found() -> None:
+    for pattern in ("a*", "(?:b|(a+?))", "(?:ab*)?", "(?:a+b)++"):
+        assert giving_back(parser.parse(pattern)), pattern
+    assert not giving_back(parser.parse("(?:a++b*+|c?[de]{3})++(?>f*g)"))
+
+
+@pytest.mark.parametrize("envelope", HEADS, ids=lambda each: each.id)
+def test_no_field_of_a_head_gives_back(envelope: Envelope) -> None:
+    assert not giving_back(parser.parse(envelope.pattern.pattern))
+
+
+@pytest.mark.parametrize("envelope", HEADS, ids=lambda each: each.id)
+def test_a_head_with_a_long_field_is_read_in_no_time(envelope: Envelope) -> None:
+    names = [name for name, _ in fields_of(envelope.tokens)]
+    pattern = re.compile(_pattern(envelope.tokens, names))
+    for sample in envelope.samples:
+        line = sample.line.encode()
+        head = pattern.match(line)
+        assert head
+        for number in range(1, len(names) + 1):
+            start, end = head.span(number)
+            for grown in (head[number] or b"")[:1], (head[number] or b"")[-1:], b" ", b"1", b"a1":
+                long = grown * (_LONG // max(len(grown), 1))
+                if start >= 0:
+                    pattern.match(line[:start] + long + line[end:])
+                    pattern.match(line[:start] + long)
+
+
+def test_a_name_before_a_number_keeps_its_digits() -> None:
+    read = GRAMMAR.envelopes["torchrun"].read
+    assert read("[a1b22]:x") == ("x", ("22",))
+    assert read("[7b22]:x") == ("x", ("22",))
+    assert read("[worker-3-0]:x") == ("x", ("0",))
+    assert read("[default]:x") is None
