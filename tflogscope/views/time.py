@@ -61,13 +61,14 @@ def _after_ops(known: pl.DataFrame) -> str:
     """How much of Python's one-time share is behind the last op, if it is much."""
     of_python = pl.col("id") == "python"
     last = known.filter(~of_python)["end"].max()
+    if last is None:  # nothing else took time
+        return \"\"
     behind = (pl.col("end") - last).dt.total_microseconds()
     tail = known.filter(of_python).select(pl.min_horizontal(behind, "once")).fill_null(0)
     us = sum(tail.to_series())
-    much = us > 0 and us >= _LEAST * float(known["us"].sum())
-    return (
-        f"{duration(us)} of this is after the last op; the log shows nothing there" if much else ""
-    )
+    if not us or us < _LEAST * float(known["us"].sum()):
+        return ""
+    return f"{duration(us)} of this is after the last op; the log shows nothing there"
 
 
 def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:

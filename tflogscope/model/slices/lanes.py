@@ -35,11 +35,9 @@ def assign_lanes(group: Integers, begin: Integers, end: Integers) -> Integers:
     taken = np.flatnonzero(is_begin[uses])
     root = np.arange(count)
     root[slice_[uses[taken]]] = slice_[uses[taken - 1]]
-    while True:  # follow the chain of slices in one lane to its first: each round doubles the step
-        further = root[root]
-        if np.array_equal(further, root):
-            break
-        root = further
+    # Follow the chain of slices in one lane to its first: each round doubles the step.
+    for _ in range(count.bit_length()):
+        root = root[root]
     lane = np.zeros(count, np.int64)
     lane[slice_[is_new]] = most[is_new] - 1
     return lane[root]

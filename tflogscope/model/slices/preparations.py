@@ -16,6 +16,7 @@ from tflogscope.model.frames import Integers, looked_up, ranks
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.model.slices.lanes import assign_lanes
+from tflogscope.model.slices.primitive_slices import FARTHEST
 from tflogscope.model.slices.slices import Slices, with_ids
 
 MODE = "preparation"
@@ -89,7 +90,7 @@ def with_preparations(slices: Slices, rows: pl.DataFrame) -> Slices:
     origin = slices.origin_us
     if origin is None or slices.clock != "time" or rows.is_empty():
         return slices
-    rows = rows.with_columns((pl.col("begin", "end") - origin) * 1000)
+    rows = rows.with_columns((pl.col("begin", "end") - origin).clip(-FARTHEST, FARTHEST) * 1000)
     lane = _lanes(rows)
     frame = rows.select(
         "line",

@@ -22,6 +22,9 @@ _COLUMNS = (
 )
 
 
+FARTHEST = 2**61 // 1000
+"""µs from one time of a log to another. Farther is a damaged date; the sum of three fits in ns."""
+
 # A day, in ns. A primitive that is said to take longer, or to have begun longer before or after the
 # record before it, has a damaged line.
 _DAY = 86_400 * 10**9
@@ -80,7 +83,7 @@ def primitive_slices(
 
 def _nanoseconds(microseconds: pl.Expr) -> pl.Expr:
     """A time in ns, null where it would not fit."""
-    return pl.when(microseconds.abs() < 2**62 // 1000).then(microseconds * 1000)
+    return pl.when(microseconds.abs() <= FARTHEST).then(microseconds * 1000)
 
 
 def _inside(lines: pl.DataFrame) -> pl.DataFrame:

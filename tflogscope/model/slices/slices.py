@@ -16,7 +16,7 @@ from tflogscope.model.executions import spelled
 from tflogscope.model.frames import Integers, ranks
 from tflogscope.model.pairing import mixed_keys
 from tflogscope.model.slices.lanes import assign_lanes, nests
-from tflogscope.model.slices.primitive_slices import primitive_slices
+from tflogscope.model.slices.primitive_slices import FARTHEST, primitive_slices
 
 _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1
@@ -65,9 +65,11 @@ def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
     rows = _rows(executions, clock)
     known = rows.drop_nulls("begin")
     left_out = rows.height - known.height
-    # From here on times count from one of them: since 1970, ns reach to 2262 only.
+    # From here on times count from one of them: since 1970, ns reach to 2262 only. What is farther
+    # away has a damaged date.
     near = _some_time(known, primitives) if clock == "time" else 0
-    known = _on_tracks(known.with_columns(pl.col("begin", "end") - near))
+    begin, end = ((pl.col(name) - near).clip(-FARTHEST, FARTHEST) for name in ("begin", "end"))
+    known = _on_tracks(known.with_columns(begin, end))
     inner = primitive_slices(known, primitives, _times(executions), near)
     frame, tracks = _with_tracks(known, inner)
     frame = _in_order(frame)
