@@ -9,6 +9,7 @@ from typer import BadParameter
 from tflogscope.cli.inputs import named_inputs, opened
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
+from tflogscope.digits import whole
 from tflogscope.errors import UsageError
 
 _NOTHING = "Nothing was found that costs time or went wrong.\n"
@@ -20,10 +21,10 @@ _NO_EXECUTION = (
 
 def _line(typed: str) -> int:
     """A line's number, also as screens print it."""
-    number = typed.replace(",", "")
-    if not number.isdecimal() or not int(number):
+    number = whole(typed.replace(",", ""))
+    if not number:
         raise BadParameter(f"{typed!r} is not a line: they count from 1")
-    return int(number)
+    return number
 
 
 def explain(

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.onednn_header import layouts_of_templates
+from tflogscope.events.times import DAY_US
 from tflogscope.events.verbose_lines import (
     NO_TEXT,
     Booleans,
@@ -292,6 +293,7 @@ class _Rows:
             number[each] = values.cast(pl.Float64).to_numpy()
             numbers.append(number[self.column(name)])
         took = np.where(self.is_mkl, self.microseconds, numbers[0])
+        took = np.where(took <= DAY_US, took, np.nan)  # else the line is damaged
         return {
             "duration_us": pl.Series(took, nan_to_null=True),
             "time": pl.Series(numbers[1], nan_to_null=True),

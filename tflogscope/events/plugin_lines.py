@@ -10,6 +10,7 @@ from collections.abc import Callable
 import polars as pl
 
 from tflogscope.events.onednn import MICROSECONDS, VERBOSE_SCHEMA
+from tflogscope.events.times import DAY_US
 from tflogscope.grammar.rewriters import REWRITERS, PrimitiveLines, Rewriter
 
 Messages = Callable[[str], pl.DataFrame]
@@ -59,7 +60,7 @@ def _rows(rewriter: Rewriter, said: PrimitiveLines, messages: Messages) -> pl.Da
         memory_descriptors=text.str.extract_all(said.tensors).list.join(" "),
         attributes=text.str.extract(said.attributes, 1),
         problem=pl.concat_str(sizes, separator=":"),
-        duration_us="us",
+        duration_us=pl.when(pl.col("us") <= DAY_US).then("us"),
     )
 
 

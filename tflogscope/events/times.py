@@ -23,6 +23,8 @@ Clock = NDArray[np.integer]
 NO_TIME = int(np.iinfo(np.int64).min)
 SECOND = 1_000_000  # µs
 _DAY = 86_400
+DAY_US = _DAY * SECOND
+"""No primitive, no tracing and no compilation takes longer: the line is damaged."""
 _BEGIN, _END = -719_162 * _DAY, 2_932_897 * _DAY  # the years 1 and 10,000
 _QUARTER_HOUR = 900  # seconds; all zones' offsets are multiples of it
 # A gap of a log that is longer makes two parts of it, in seconds.

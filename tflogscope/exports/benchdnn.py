@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from tflogscope.digits import whole
 from tflogscope.grammar.load import packaged_toml
 
 _FILE = "onednn/benchdnn.toml"
@@ -284,9 +285,10 @@ def _quantized(text: str, otherwise: list[Any], driver: Mapping[str, Any]) -> st
     if rest and re.fullmatch(r"[-+.\de]*\*?", rest[0]):
         value = rest.pop(0).removesuffix("*") or value
     kind_given, groups, *more = [*rest, "", ""][: max(2, len(rest))]
-    if more or not mask.isdigit():
+    number = whole(mask)
+    if more or number is None:
         raise _CantSayError(f"benchdnn does not read {text[:60]}")
-    policy = _policy(int(mask), driver)
+    policy = _policy(number, driver)
     parts = [arg, policy, *([str(value)] if policy == "common" else [])]
     if groups or kind_given not in ("", kind):
         parts.append(kind_given)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tflogscope.digits import whole
 from tflogscope.repository import repository
 
 _NO_FILES = ("<", "In[")  # `<string>`, and cells of notebooks
@@ -24,9 +25,10 @@ def places(violation: dict[str, Any]) -> tuple[Place, Place | None]:
     lines = violation["lines"]
     log = Place(violation["source"], lines[0] if lines else None)
     file, _, line = (violation["python"] or "").rpartition(":")
-    if not line.isdecimal() or file.startswith(_NO_FILES):
+    number = whole(line)
+    if number is None or file.startswith(_NO_FILES):
         return log, None
-    return Place(_in_repository(file), int(line)), log
+    return Place(_in_repository(file), number), log
 
 
 def told(check: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

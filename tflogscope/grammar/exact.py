@@ -42,7 +42,8 @@ def _nested(depth: int) -> str:
 ATTRIBUTES = _nested(4)
 
 _INT64 = range(-(2**63), 2**63)
-_UINT64 = range(2**64)
+_UINT = range(2**63)
+_LONGEST = 4_300  # digits that `int` takes
 
 
 class GrammarMismatch(TflogscopeError):
@@ -160,8 +161,9 @@ def _value(kind: str, text: Any) -> object:
     if kind == "bool":
         return text in ("1", "true")
     if kind in ("uint", "int"):
-        # As in the fast engine, a number that does not fit into 64 bits is not a number.
-        return int(text) if int(text) in (_UINT64 if kind == "uint" else _INT64) else None
+        # As in the fast engine, a number that does not fit is not a number.
+        number = int(text) if len(text) < _LONGEST else None
+        return number if number in (_UINT if kind == "uint" else _INT64) else None
     return float(text) if kind == "float" else text
 
 

@@ -104,7 +104,7 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     """The fields of each text as typed columns; all null where a text does not match.
 
     uint → UInt64, int → Int64, float → Float64, flag → Boolean, else String. A number that
-    does not fit is null.
+    does not fit is null; a uint has 63 bits, so that it can be compared with any other number.
     """
     types = schema_of(message)
     if not types:
@@ -115,7 +115,13 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     ]
     if flags:
         found = found.with_columns(flags)
-    return pl.DataFrame([found[name].cast(kind, strict=False) for name, kind in types.items()])
+    return found.select(_typed(name, kind) for name, kind in types.items())
+
+
+def _typed(name: str, kind: pl.DataType) -> pl.Expr:
+    if kind == pl.UInt64():
+        return pl.col(name).cast(pl.Int64, strict=False).cast(kind)
+    return pl.col(name).cast(kind, strict=False)
 
 
 def _flag(name: str, kind: str) -> pl.Expr:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.events.times import DAY_US
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
 from tflogscope.model.frames import (
@@ -171,11 +172,9 @@ def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
 def compile_times(events: Events) -> pl.DataFrame:
     """What XLA said of each compilation: at, thread, time (when it was done), compile_us."""
     unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
+    took = pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit)
     return events.messages("xla_compile_time", "xla_compile_time_old").select(
-        "at",
-        "thread",
-        "time",
-        compile_us=pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit),
+        "at", "thread", "time", compile_us=pl.when(took.is_between(0, DAY_US)).then(took)
     )
 
 

@@ -93,7 +93,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     )
     return {
         "function": pl.coalesce(backward, name, full),
-        "function_uid": full.str.extract(_FUNCTION, 3).cast(pl.UInt64, strict=False),
+        "function_uid": full.str.extract(_FUNCTION, 3).cast(pl.Int64, strict=False).cast(pl.UInt64),
         "flavour": flavour,
     }
 

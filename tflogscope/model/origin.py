@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from tflogscope.digits import whole
 from tflogscope.sources import Source
 
 # As `recording/header.py` writes it; a test holds them together.
@@ -111,16 +112,16 @@ def place_of(settings: object) -> tuple[str | None, int | None]:
     if not isinstance(settings, Mapping):
         return None, None
     ranks = (settings.get(name) for name in RANKS)
-    known = (int(rank) for rank in ranks if isinstance(rank, str) and rank.isdecimal())
+    known = (number for rank in ranks if (number := whole(str(rank))) is not None)
     try:
         facts = json.loads(settings.get("TF_CONFIG") or "")
-        kind, index = facts["task"]["type"], int(facts["task"]["index"])
+        kind, index = facts["task"]["type"], whole(str(facts["task"]["index"]))
         cluster = facts["cluster"]
-        host = cluster[kind][index]
+        host = cluster[kind][index]  # None: TypeError
         before = len(cluster.get("chief", ())) if kind == "worker" else 0
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None, next(known, None)
-    return str(host), before + index if kind in ("chief", "worker") else None
+    return str(host), before + (index or 0) if kind in ("chief", "worker") else None
 
 
 def calibrated_of(header: Mapping[str, Any] | None) -> dict[str, float]:

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.events.times import DAY_US
 from tflogscope.model.frames import among, looked_up
 from tflogscope.model.names import PLUMBING_OPS, function_columns
 
@@ -144,7 +145,9 @@ def tracing_us(events: Events) -> pl.DataFrame:
     """How long each function was traced, where `record` wrote it down: at, name, took_us."""
     said = events.messages("python_trace")
     took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
-    return said.select("at", name="function", took_us=took).filter(pl.col("took_us") >= 0)
+    return said.select("at", name="function", took_us=took).filter(
+        pl.col("took_us").is_between(0, DAY_US)
+    )
 
 
 RETRACE_WARNINGS = ("retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old")

@@ -126,10 +126,11 @@ def _files_below(directory: str) -> Iterator[str]:
             yield entry.path
 
 
-def natural_key(name: str) -> tuple[list[str | int], str]:
+def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:
     """A sort key that takes digits as numbers; the name itself decides between 1 and 01."""
-    parts: list[str | int] = list(_DIGITS.split(name))
-    parts[1::2] = [int(digits) for digits in parts[1::2]]
+    parts: list[str | tuple[int, str]] = list(_DIGITS.split(name))
+    numbers = (digits.lstrip("0") for digits in _DIGITS.findall(name))
+    parts[1::2] = [(len(digits), digits) for digits in numbers]
     return parts, name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from tflogscope.digits import whole
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
@@ -57,8 +58,8 @@ class Chain:
         """The rank in a key, if a wrapper says it."""
         names = [(each, name) for each in self.envelopes for name in each.streams]
         for (envelope, name), value in zip(names, key, strict=False):
-            if name == envelope.rank and value.isdigit():
-                return int(value)
+            if name == envelope.rank:
+                return whole(value)
         return None
 
     def open(self, text: bytes, numbers: Numbers = 0) -> list[Opened]:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tflogscope.digits import whole
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
@@ -357,8 +358,9 @@ def _counts_lines(head: bytes, envelope: Envelope) -> bool:
         return False
     matches = map(envelope.pattern.match, head.split(b"\n")[:_LOOKED_AT])
     at = 1 + envelope.asked.index(envelope.rank)
-    ranks = [int(match[at]) for match in matches if match]
-    return len(ranks) > _LEAST_FULL and ranks == [*range(ranks[0], ranks[0] + len(ranks))]
+    ranks = [whole(match[at]) for match in matches if match]
+    first = ranks[0] if len(ranks) > _LEAST_FULL else None
+    return first is not None and ranks == [*range(first, first + len(ranks))]
 
 
 def _folded(head: bytes, grammar: Grammar) -> Envelope | None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, cast
 
+from tflogscope.digits import whole
 from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
@@ -167,7 +168,7 @@ def _same(one: Row, other: Row) -> bool:
 
 def _row(named: Named, version: str, **facts: Any) -> Row:
     own = {name: named.fields[name] for name in OWN_FIELDS if name in named.fields}
-    numbers = {name: int(text) for name, text in own.items() if text.isdecimal()}
+    numbers = {name: whole(text) for name, text in own.items()}
     fields = {name: text for name, text in named.fields.items() if name not in OWN_FIELDS}
     return {
         "run": named.run,

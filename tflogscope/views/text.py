@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from tflogscope.digits import whole
 from tflogscope.escapes import safe
 
 WIDTH_WITHOUT_TERMINAL = 100
@@ -120,5 +121,5 @@ def make_console(
 
 def _asked_width() -> int | None:
     """What COLUMNS says; None if it is not set, or is not a number of cells."""
-    asked = os.environ.get("COLUMNS", "")
-    return int(asked) if asked.isascii() and asked.isdigit() and 0 < int(asked) < 10_000 else None
+    asked = whole(os.environ.get("COLUMNS", ""))
+    return asked if asked and asked < 10_000 else None

@@ -22,7 +22,7 @@ from tflogscope.model.pipeline import Evidence
 _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
-_SHAPE = re.compile(r"\[(\d+(?:(?:, ?| )\d+)*)\]")
+_SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
 # Of all kept logs the most is 3 of 663 records.
 _LEAST_UNKNOWN, _UNKNOWN = 10, 0.02
@@ -196,7 +196,7 @@ def _unfinished(evidence: Evidence) -> Iterator[Finding]:
 # the program: lines without a prefix, which the end of each source has (`SourceSpan.tail`).
 # `grammars/endings.toml` says how such ends look.
 
-_FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)', re.MULTILINE)
+_FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d{1,18})', re.MULTILINE)
 _INSTALLED = re.compile(r"^<|/(?:site|dist)-packages/|/lib(?:64)?/python\d|__autograph_generated_")
 _ERROR = re.compile(r"^[^\s].*$", re.MULTILINE)
 # The outermost frame of the main thread: what nothing caught is printed from there on.

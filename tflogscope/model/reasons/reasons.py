@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from tflogscope.digits import whole
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
@@ -196,8 +197,8 @@ class _Facts:
     def _version(self) -> tuple[int, ...] | None:
         """Version of oneDNN, from its header."""
         said = self._events.onednn_version
-        numbers = [part for part in (said or "").lstrip("v").split(".") if part.isdigit()]
-        return tuple(int(part) for part in numbers) or None
+        numbers = map(whole, (said or "").lstrip("v").split("."))
+        return tuple(part for part in numbers if part is not None) or None
 
     # ---- facts -----------------------------------------------------------------------------------
 

@@ -1,0 +1,142 @@
+"""Numbers in a log that no program writes: too large, too long, negative, none."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.samples import raw_log
+from tests.test_model_schema import SCHEMA
+from tests.verbose_samples import verbose_samples
+from tflogscope import open_log
+from tflogscope.digits import whole
+from tflogscope.grammar.load import load_grammar
+from tflogscope.model.origin import place_of
+from tflogscope.sources.discover import natural_key
+from tflogscope.views.analyze import analyze_document, summary_json
+from tflogscope.views.markdown import markdown
+from tflogscope.views.terminal import draw
+
+GRAMMAR = load_grammar()
+ODD = {
+    "2^31": str(2**31), "2^63": str(2**63), "2^70": str(2**70), "5,000 digits": "9" * 5000,
+    "zeros": "0" * 5000 + "7", "negative": "-1", "none": "null", "float": "1e999", "script": "٣²",
+}  # fmt: skip
+odd = pytest.mark.parametrize("number", ODD.values(), ids=ODD)
+RECORD = (
+    "2026-11-21 03:40:00.{:06d}: I tensorflow/core/common_runtime/eager/execute.cc:1678] "
+    "Executing op AddV2 in device /job:localhost/replica:0/task:0/device:CPU:0"
+)
+HEADS = {
+    "mpirun": "[1,{}]<stderr>:",
+    "hydra": "[{}] ",
+    "srun": "{}: ",
+    "torchrun": "[default{}]:",
+    "ray": "(train_fn pid={}) ",
+    "journal": "Nov 21 03:56:34 node1 python[{}]: ",
+    "grep": "run.log:{}:",
+    "numbered": "    {}\t",
+}
+
+
+def read_all(path: Path, data: bytes) -> None:
+    """All tables of a log, and what is shown of it."""
+    path.write_bytes(data)
+    run = open_log(path)
+    assert run.coverage["lines"].sum() == data.count(b"\n") + (not data.endswith(b"\n"))
+    assert all(getattr(run, name) is not None for name in SCHEMA)
+    assert summary_json(run)
+    draw(analyze_document(run), Console(file=io.StringIO(), width=100))
+    assert markdown(analyze_document(run))
+    _ = run.slices, run.memory, run.recorded_as, run.findings
+
+
+def test_a_whole_number_is_of_63_bits() -> None:
+    assert [whole("0"), whole(b"007"), whole("0" * 5000 + "7")] == [0, 7, 7]
+    assert whole(str(2**63 - 1)) == 2**63 - 1
+    for text in ("", "-1", "1.5", "null", "²", "٣", str(2**63), "9" * 5000, "1" + "0" * 5000):
+        assert whole(text) is None, text[:20]
+
+
+def test_digits_of_any_length_are_in_order() -> None:
+    names = ["a1", "a01", "a2", "a10", "a" + "9" * 5000]
+    assert sorted(names, key=natural_key) == ["a01", *names[:1], *names[2:]]
+
+
+@odd
+@pytest.mark.parametrize("head", HEADS)
+def test_what_is_before_a_line_has_any_number(tmp_path: Path, number: str, head: str) -> None:
+    path = tmp_path / "run.log"
+    numbers = ["0", "1", number]
+    lines = [HEADS[head].format(numbers[each % 3]) + RECORD.format(each) for each in range(9)]
+    path.write_text("\n".join([*lines, ""]))
+    with warnings.catch_warnings(action="ignore"):  # that these are several runs
+        coverage = open_log(path).coverage
+    assert coverage["lines"].sum() == 9
+    assert coverage["recognised"].sum() >= 6
+
+
+@odd
+def test_each_number_of_each_message(tmp_path: Path, number: str) -> None:
+    samples = [each.line for message in GRAMMAR.by_id.values() for each in message.samples]
+    samples += [each.line for each in verbose_samples()]
+    lines = []
+    for sample in samples:
+        before = GRAMMAR.split_prefix(sample)
+        text = before[1] if before else sample
+        start = sample.removesuffix(text)
+        lines.append(start + re.sub(r"-?[0-9]+", lambda _: number, text))
+        # One at a time: a message with all of them may be no message.
+        lines += [
+            start + text[: found.start()] + number + text[found.end() :]
+            for found in list(re.finditer(r"-?[0-9]+", text))[:8]
+        ]
+    read_all(tmp_path / "run.log", "\n".join(lines).encode())
+
+
+@odd
+def test_each_number_of_a_prefix(tmp_path: Path, number: str) -> None:
+    samples = [each.line for prefix in GRAMMAR.prefixes.values() for each in prefix.samples]
+    lines = [
+        sample[: found.start()] + number + sample[found.end() :]
+        for sample in [*samples, RECORD.format(1)]
+        for found in re.finditer(r"[0-9]+", sample)
+    ]
+    read_all(tmp_path / "run.log", "\n".join([RECORD.format(1), *lines]).encode())
+
+
+@odd
+def test_each_number_that_record_writes(tmp_path: Path, number: str) -> None:
+    header: dict[str, Any] = {
+        "versions": {"tensorflow": "2.20.0", "python": "3.11.9"},
+        "command": ["python", "train.py"],
+        "environment": {"RANK": "NUMBER", "OMP_NUM_THREADS": "NUMBER", "TF_CONFIG": "NUMBER"},
+        "started": "2026-11-21T03:39:59.000+01:00",
+        "calibrated": {"f": 17},
+        "zone_seconds": 17,
+        "cpus": 17,
+    }
+    first = json.dumps(header).replace("17", "NUMBER").replace("NUMBER", number)
+    for settings in (first, first.replace(f'"{number}"', number)):
+        head = "# tflogscope record " + settings.replace(" ", "")
+        foot = f'# tflogscope record {{"status":{number},"ended":"2026-11-21T03:41:00.000+01:00"}}'
+        read_all(tmp_path / "run.log", "\n".join([head, RECORD.format(1), foot, ""]).encode())
+    config = {"cluster": {"worker": ["a", "b"]}, "task": {"type": "worker", "index": 0}}
+    settings = json.dumps(config).replace("0", number)
+    assert place_of({"TF_CONFIG": settings, "RANK": number})[1] in (None, 2**31, 7)
+
+
+@odd
+def test_a_stack_with_any_line(tmp_path: Path, number: str) -> None:
+    text = raw_log("py_function__tf2.21.0__vlog2").decode()
+    if "tflogscope stack" not in text:
+        frames = f'tflogscope stack 1.1 [["a.py",{number},"f"],["a.py",2,"g"]]'
+        text = f"{frames}\ntflogscope op {number} 1.1 AddV2\ntflogscope op 7 1.1 AddV2\n{text}"
+    read_all(tmp_path / "run.log", text.encode())
