@@ -16,7 +16,7 @@ Write = Callable[[bytes], object]
 _CLASSIC = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (?P<classic>[IWEF]) "
 _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
-_LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|cost|off) \d"
+_LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|setting|cost|left_out|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
 # In the middle of a line. TensorFlow never calls absl::InitializeLog, so its records have seconds
 # and no date (absl/log/internal/log_format.cc, FormatBoundedFields).
@@ -41,7 +41,7 @@ _MAY_BE_TORN = re.compile(
     % (
         _beginnings(b"0000-00-00 00:00:00.000000: ", b"[IWEF]"),
         _beginnings(b"0000 00:00:0000000000.000000"),
-        _beginnings(b"tflogscope ", rb"[a-z]{1,8}(?: [\d.]{,20} ?)?"),
+        _beginnings(b"tflogscope ", rb"[a-z_]{1,8}(?: [\d.]{,20} ?)?"),
     )
 )
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))

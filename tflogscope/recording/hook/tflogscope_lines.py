@@ -7,15 +7,21 @@ It does not use TensorFlow's op callbacks. They belong to one thread, they come 
 ended, and not at all for one that fails. Every release looks up the few functions of C++ that start
 an op (`TFE_Py_FastPathExecute`, …) in their module each time it calls them, so a function that
 writes a line and then calls the original can take their place. Nothing else changes.
+
+It has no locks: a signal handler of the program, which runs ops of its own, would wait for itself.
+What threads share is numbered by `next`, and kept in dictionaries, each in one step of Python.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.machinery
+import itertools
 import json
 import os
+import signal
 import sys
 import sysconfig
 import threading
@@ -80,6 +86,10 @@ _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # TensorFlow reads it when it first wants to 
 _BEFORE = os.environ.get(_SWITCH)
 
 
+_Codes = dict[int, tuple[CodeType, bool, str]]
+_Known = tuple[_Codes, dict[tuple[Any, ...], int]]  # codes, and numbers of stacks
+
+
 class _Lines:
     """The state: which stacks there are. A process that is forked begins anew."""
 
@@ -87,23 +97,24 @@ class _Lines:
         self.on = True
         self.buffer: Any = None
         self.folder = os.environ.get("TFLOGSCOPE_LINES", "")
-        self.lock = threading.Lock()
+        self.channel = _file_of(2)  # what it writes to
+        self.writing: set[int] = set()  # threads that write a line now
         self.generated: dict[str, Origins] = {}
         self.moved: dict[int, tuple[Any, Origin]] = {}
         self.installed = _installed()
-        self.graphs = 0
+        self.graphs = itertools.count(1)
         self.forked()
 
     def forked(self) -> None:
         """Number everything from the beginning, for this process."""
         self.process = os.getpid()
-        self.lock = threading.Lock()
-        self.codes: dict[int, tuple[CodeType, bool, str]] = {}
-        self.stacks: dict[tuple[int | str, ...], int] = {}
+        self.known: _Known = ({}, {})
+        self.numbers = itertools.count(1)
         self.texts: dict[str, int] = {}
         self.taped: dict[int, tuple[Any, int]] = {}
         self.traces = Traces()
         self.spent = 0.0  # seconds that the program waited for the hook
+        self.left_out = 0  # lines that could not be written
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
 
     def spend(self, call: Callable[..., object], *args: Any) -> None:
@@ -112,7 +123,11 @@ class _Lines:
             began = perf_counter()
             try:
                 call(*args)
-            except Exception as error:  # noqa: BLE001  never the program's
+            except BlockingIOError:  # the program does not wait for it
+                self.left_out += 1
+            except Exception as error:
+                if _of_a_handler(error):
+                    raise
                 self.off(error)
             self.spent += perf_counter() - began
 
@@ -128,12 +143,14 @@ class _Lines:
 
     def stack(self, frame: FrameType | None) -> int:
         """The number of the stack of the user's own frames; 0 if there is none of these."""
-        codes, first = self.codes, frame
+        if len(self.known[0]) > _KNOWN:
+            self.known = ({}, {})
+        (codes, stacks), first = self.known, frame
         key: list[int | str] = []
         own = False
         while frame is not None:
             code = frame.f_code
-            _, is_own, mark = codes.get(id(code)) or self._kind(code, frame)
+            _, is_own, mark = codes.get(id(code)) or self._kind(code, frame, codes)
             if mark and not (key and key[-1] == mark):
                 key.append(mark)
             if is_own:
@@ -143,14 +160,13 @@ class _Lines:
             frame = frame.f_back
         if not own:
             return 0
-        known = self.stacks.get(tuple(key))
-        return self._new(tuple(key), first) if known is None else known
+        number = stacks.get(tuple(key))
+        if number is None:
+            number = stacks[tuple(key)] = self._new(first, codes)
+        return number
 
-    def _kind(self, code: CodeType, frame: FrameType) -> tuple[CodeType, bool, str]:
+    def _kind(self, code: CodeType, frame: FrameType, codes: _Codes) -> tuple[CodeType, bool, str]:
         """Whether a frame is the user's own, and what it says; "": nothing."""
-        if len(self.codes) > _KNOWN:
-            with self.lock:
-                self.codes, self.stacks = {}, {}
         name, module = code.co_filename, frame.f_globals.get("__name__", "")
         own, mark = True, ""
         origins = self.generated.get(name)
@@ -166,13 +182,13 @@ class _Lines:
                 own, mark = False, _mark(path, code.co_name)
         if own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
             mark = "metric"
-        found = self.codes[id(code)] = (code, own, mark)  # a code that is kept keeps its id
+        found = codes[id(code)] = (code, own, mark)  # a code that is kept keeps its id
         return found
 
-    def _new(self, key: tuple[int | str, ...], frame: FrameType | None) -> int:
+    def _new(self, frame: FrameType | None, codes: _Codes) -> int:
         frames: list[object] = []
         while frame is not None and len(frames) < _FRAMES:
-            _, own, mark = self.codes.get(id(frame.f_code), (None, False, ""))
+            _, own, mark = codes.get(id(frame.f_code), (None, False, ""))
             if mark and (not frames or frames[-1] != mark):
                 frames.append(mark)
             if own:
@@ -182,12 +198,13 @@ class _Lines:
         while len(text) > _LINE:
             frames.pop()
             text = _text(json.dumps(frames, separators=(",", ":")))
-        with self.lock:
-            number = self.texts.get(text)
-            if number is None:
-                number = self.texts[text] = len(self.texts) + 1
-                self.write(f"stack {self.process}.{number} {text}")
-            self.stacks[key] = number
+        number = self.texts.get(text)
+        if number is None:
+            # Written first, so that no line names a stack that is not there; two threads may write
+            # one twice.
+            number = next(self.numbers)
+            self.write(f"stack {self.process}.{number} {text}")
+            self.texts[text] = number
         return number
 
     def _place(self, frame: FrameType) -> tuple[str, int, str]:
@@ -209,8 +226,21 @@ class _Lines:
     # ---- what is written -----------------------------------------------------------------------
 
     def write(self, text: str) -> None:
-        """Write one line, at once and past all buffers."""
-        os.write(2, f"tflogscope {text}\n".encode("ascii", "backslashreplace"))
+        """Write one line, at once and past all buffers.
+
+        Raises BlockingIOError where it can't be: descriptor 2 is a file of the program's own, or a
+        signal came while this thread wrote half a line to a terminal.
+        """
+        me = threading.get_ident()
+        if me in self.writing or _file_of(2) != self.channel:
+            raise BlockingIOError
+        self.writing.add(me)
+        try:
+            data = f"tflogscope {text}\n".encode("ascii", "backslashreplace")
+            while data:
+                data = data[os.write(2, data) :]
+        finally:
+            self.writing.discard(me)
 
     def op(self, args: Sequence[Any], at: int, frame: FrameType) -> None:
         """The op, or function, whose name is argument `at` is about to be run eagerly."""
@@ -274,9 +304,8 @@ class _Lines:
         """The graph's number, with the process that gave it."""
         number: str | None = getattr(graph, "_tflogscope_number", None)
         if number is None:
-            with self.lock:
-                self.graphs += 1
-                number = graph._tflogscope_number = f"{self.process}.{self.graphs}"  # noqa: SLF001
+            number = f"{self.process}.{next(self.graphs)}"
+            number = vars(graph).setdefault("_tflogscope_number", number)
         return number
 
     def cost(self) -> None:
@@ -285,6 +314,9 @@ class _Lines:
             median = sorted(self.took)[len(self.took) // 2]
             with contextlib.suppress(OSError):
                 self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
+        if self.left_out:
+            with contextlib.suppress(OSError):
+                self.write(f"left_out {self.process} {self.left_out}")
 
     def off(self, error: Exception) -> None:
         """Stop for good: an error here is never the program's."""
@@ -293,6 +325,34 @@ class _Lines:
             said = _text(f"{type(error).__name__}: {error}".replace(" ", "_"))[:_NAME]
             with contextlib.suppress(OSError):
                 self.write(f"off {self.process} {said}")
+
+
+def _file_of(descriptor: int) -> tuple[int, int] | None:
+    """Which file that is; None: it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _of_a_handler(error: Exception) -> bool:
+    """Whether a signal handler of the program raised this: it came while the hook was at work."""
+    codes = set()
+    for number in range(1, signal.NSIG):
+        with contextlib.suppress(ValueError):  # not a signal of this system
+            handler: Any = signal.getsignal(number)
+            while isinstance(handler, functools.partial):
+                handler = handler.func
+            if callable(handler):
+                functions = getattr(handler, "__func__", handler), type(handler).__call__
+                codes |= {getattr(each, "__code__", None) for each in functions}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _installed() -> tuple[str, ...]:
@@ -376,9 +436,14 @@ def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
     return execute
 
 
-def _as_of(module: ModuleType, function: Any) -> Any:
-    """Put a function into the module's file: TensorFlow leaves frames of its own out of errors."""
+def _in_place_of(original: Any, function: Any, module: ModuleType) -> Any:
+    """A function that a program can't tell from the original: name, signature, source and pickle.
+
+    Its code is in the module's file: TensorFlow leaves frames of its own out of errors.
+    """
     function.__code__ = function.__code__.replace(co_filename=module.__file__)
+    functools.update_wrapper(function, original)
+    function.__module__ = module.__name__  # functions of C++ are imported from another
     return function
 
 
@@ -399,10 +464,10 @@ def _patch_tfe(module: Any) -> None:
     with contextlib.suppress(Exception):  # a C library that calls it something else
         _write_whole_lines()
     if (value := os.environ.get(_SWITCH, "")) not in ("", _BEFORE):
-        _lines.write(f"setting {_lines.process} {_text(value)}")
+        _lines.spend(_lines.write, f"setting {_lines.process} {_text(value)}")
     for name, at in ("FastPathExecute", 1), ("Execute", 2), ("ExecuteCancelable", 2):
         original = getattr(module, f"TFE_Py_{name}")
-        setattr(module, f"TFE_Py_{name}", _as_of(module, _before(original, at)))
+        setattr(module, f"TFE_Py_{name}", _in_place_of(original, _before(original, at), module))
 
     original = module.TFE_Py_RecordGradient
 
@@ -410,7 +475,7 @@ def _patch_tfe(module: Any) -> None:
         _lines.spend(_lines.tape, args)
         return original(*args)
 
-    module.TFE_Py_RecordGradient = _as_of(module, record)
+    module.TFE_Py_RecordGradient = _in_place_of(original, record, module)
 
 
 def _patch_session(module: Any) -> None:
@@ -420,7 +485,7 @@ def _patch_session(module: Any) -> None:
         _lines.spend(_lines.function, args, sys._getframe(1))  # noqa: SLF001
         return original(*args)
 
-    module.TF_GraphToFunction_wrapper = _as_of(module, make)
+    module.TF_GraphToFunction_wrapper = _in_place_of(original, make, module)
 
 
 def _patch_ops(module: Any) -> None:
@@ -431,14 +496,14 @@ def _patch_ops(module: Any) -> None:
         _lines.spend(_lines.node, op, sys._getframe(1))  # noqa: SLF001
         return op
 
-    module.Graph._create_op_internal = _as_of(module, create)  # noqa: SLF001
+    module.Graph._create_op_internal = _in_place_of(original, create, module)  # noqa: SLF001
     init_original = module.Graph.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         init_original(self, *args, **kwargs)
         self._tflogscope_began = perf_counter(), _lines.spent
 
-    module.Graph.__init__ = _as_of(module, init)
+    module.Graph.__init__ = _in_place_of(init_original, init, module)
 
 
 def _patch_constants(module: Any) -> None:
@@ -448,7 +513,7 @@ def _patch_constants(module: Any) -> None:
         _lines.spend(_lines.op, (_CONSTANT,), 0, sys._getframe(1))  # noqa: SLF001
         return original(*args, **kwargs)
 
-    module.convert_to_eager_tensor = _as_of(module, convert)
+    module.convert_to_eager_tensor = _in_place_of(original, convert, module)
 
 
 def _patch_autograph(module: Any) -> None:
@@ -459,14 +524,14 @@ def _patch_autograph(module: Any) -> None:
         _lines.spend(_lines.origins, filepath, module, nodes, code)
         return made
 
-    module.create_source_map = _as_of(module, create)
+    module.create_source_map = _in_place_of(original, create, module)
     resolve_original = module.resolve_entity
 
     def resolve(node: Any, source: str, entity: Any) -> None:
         resolve_original(node, source, entity)
         _lines.spend(_lines.shifted, module, node, entity)
 
-    module.resolve_entity = _as_of(module, resolve)
+    module.resolve_entity = _in_place_of(resolve_original, resolve, module)
 
 
 def _patch_process(module: Any) -> None:
@@ -476,7 +541,7 @@ def _patch_process(module: Any) -> None:
         _lines.spend(_lines.stack, sys._getframe(1))  # noqa: SLF001
         original()
 
-    module._cleanup = cleanup  # noqa: SLF001
+    module._cleanup = _in_place_of(original, cleanup, module)  # noqa: SLF001
 
 
 _PATCHES: dict[str, Callable[[Any], None]] = {

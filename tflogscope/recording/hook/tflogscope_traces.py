@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import re
 import types
 import weakref
@@ -32,7 +33,7 @@ class Numbers:
     """Numbers of objects, from 1 on. It keeps no object alive, and compares none."""
 
     def __init__(self) -> None:
-        self.last = 0
+        self.last = itertools.count(1)
         self.known: Dict[int, Tuple[Any, int]] = {}  # noqa: UP006
 
     def of(self, thing: object) -> int:
@@ -40,13 +41,13 @@ class Numbers:
         found = self.known.get(id(thing))
         if found is not None and (found[0] is None or found[0]() is thing):
             return found[1]
-        self.last += 1
+        number = next(self.last)
         try:
             reference = weakref.ref(thing)
         except TypeError:  # a list, an object with slots
             reference = None
-        self.known[id(thing)] = (reference, self.last)
-        return self.last
+        self.known[id(thing)] = (reference, number)
+        return number
 
 
 class Traces:
@@ -56,6 +57,7 @@ class Traces:
         self.objects = Numbers()  # of tf.function
         self.values = Numbers()
         self.functions: Dict[int, int] = {}  # by the number of the object  # noqa: UP006
+        self.numbers = itertools.count(1)
         self.same: Dict[Any, int] = {}  # by code and what the code closes over  # noqa: UP006
 
     def traced(self, name: str, frame: Optional[FrameType]) -> Optional[Traced]:  # noqa: UP045
@@ -75,7 +77,9 @@ class Traces:
         number = self.objects.of(function)
         if number not in self.functions:
             key = (id(code or plain), bound, _closure(plain))
-            self.functions[number] = self.same.setdefault(key, len(self.same) + 1)
+            if key not in self.same:
+                self.same.setdefault(key, next(self.numbers))
+            self.functions[number] = self.same[key]
         given = _named(plain, code, bound, args, kwargs)
         spelled = [(name, self.spelled(value)) for name, value in given.items()]
         return self.functions[number], number, code, spelled
