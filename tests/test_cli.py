@@ -260,7 +260,7 @@ def test_a_name_is_proposed_once() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("form", "unbuffered"), [("csv", ""), ("parquet", ""), ("table", "1")])
 def test_a_write_that_ends_early_is_said(tmp_path: Path, form: str, unbuffered: str) -> None:
-    limit = f"ulimit -f 1; exec {sys.executable} -m tests.stub ops big --format {form}"
+    limit = f"ulimit -f 1; exec {sys.executable} -B -m tests.stub ops big --format {form}"
     with open(tmp_path / "out.csv", "wb") as out:
         done = subprocess.run(
             ["bash", "-c", limit],

@@ -57,7 +57,10 @@ ENVIRONMENT = {
     "standard input is closed": ('"$@" <&-', FINE),
     "all are closed": ('"$@" <&- >&- 2>&-', FINE | {"prints": {2}, "both": {2}}),
     "the reader went away": ('"$@" | :', FINE | {"prints": {141}, "both": {141}}),
-    "the disk is full": ('ulimit -f 0; "$@"', FINE | {"writes": {2}, "both": {2}}),
+    "the disk is full": (
+        'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 0; "$@"',
+        FINE | {"writes": {2}, "both": {2}},
+    ),
     "few descriptors": ('ulimit -n 14; "$@"', {kind: {*FINE[kind], 2, 3, 4} for kind in FINE}),
     "no HOME": ('unset HOME; "$@"', FINE),
     "no TMPDIR": ('TMPDIR=/no/such "$@"', FINE),
@@ -80,7 +83,7 @@ LOGS = {
     "is a damaged archive": ("gzip LOG; head -c 9000 LOG.gz > LOG", {0, 1}),
     "is a pipe": ("mv LOG x; mkfifo LOG; (cat x > LOG) & sleep 0", {0, 1}),
     NO_ROOM: (
-        "mv LOG x; mkfifo LOG; (cat x x x x x > LOG) & ulimit -f 1",
+        "mv LOG x; mkfifo LOG; (cat x x x x x > LOG) & export PYTHONDONTWRITEBYTECODE=1; ulimit -f 1",
         {3},
     ),
 }

@@ -118,7 +118,8 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> N
     program = f"print({NODE!r} * 2000, end=''); print('trained'); raise SystemExit(7)"
     log = tmp_path / "run.log"
     command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
-    limited = ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", *command]
+    limit = 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 100; exec "$@"'
+    limited = ["bash", "-c", limit, "bash", *command]
     done = subprocess.run(
         [*limited, sys.executable, "-c", program], capture_output=True, check=False
     )
