@@ -22,7 +22,13 @@ import tflogscope
 from tests.killing import ended_at
 from tests.samples import path_of, run_of
 from tflogscope.cli.main import main
-from tflogscope.errors import InputError, OutputError, TflogscopeError, UsageError
+from tflogscope.errors import (
+    InputError,
+    OutputError,
+    TflogscopeError,
+    TflogscopeWarning,
+    UsageError,
+)
 from tflogscope.exports.schema import TABLES
 from tflogscope.stores.collect import collect, collect_run
 from tflogscope.stores.folder import LocalFolder, store_and_run
@@ -376,6 +382,11 @@ def test_half_a_store_and_another_schema_are_said(logs: Path, store: Path) -> No
     with pytest.raises(InputError, match="schema 99"):
         collected(logs, store)
     row.write_bytes(b"PAR1")
+    with pytest.warns(TflogscopeWarning, match="not the row of a run"):
+        assert tflogscope.open_store(store).rows.height == 2
+    for each in (store / "runs").iterdir():
+        if each != row:
+            each.unlink()
     with pytest.raises(InputError, match="not the row of a run"):
         tflogscope.open_store(store)
     with pytest.raises(InputError, match="not a store"):
@@ -421,8 +432,49 @@ def test_a_damaged_row_refuses_no_collect(
     other = store / "runs/gone.parquet"  # of a run that is not collected now
     other.write_bytes(b"PAR1")
     assert len(collected(logs, store)) == 3
-    with pytest.raises(InputError, match="not the row of a run"):
-        tflogscope.open_store(store)
+    with pytest.warns(TflogscopeWarning, match="gone.parquet: this is not the row of a run"):
+        assert tflogscope.open_store(store).rows.height == 3
+
+
+@pytest.mark.parametrize(
+    "other", [{"rank": "zero"}, {"host": b"\xff"}, {"run": 7}, {"run": None}, {"rank": 1e300}]
+)
+def test_a_row_of_other_types_refuses_no_other_run(
+    store: Path, capsys: pytest.CaptureFixture[str], other: dict[str, Any]
+) -> None:
+    row = store / "runs/mlp.1.0.parquet"
+    frame = pl.read_parquet(row)
+    for name, value in other.items():
+        frame = frame.with_columns(pl.lit(value).alias(name))
+    frame.write_parquet(row)
+    with pytest.warns(TflogscopeWarning):
+        assert tflogscope.open_store(store).rows["run"].to_list() == ["mlp.2.0", "old.1.7"]
+    assert main(["analyze", f"{store}#mlp.2.0"]) == 0
+    assert "left out" in capsys.readouterr().err
+    frame = pl.read_parquet(store / "runs/mlp.2.0.parquet")
+    frame.with_columns(pl.col("rank").cast(pl.String)).write_parquet(row)  # another's, but fits
+    with pytest.warns(TflogscopeWarning):
+        assert tflogscope.open_store(store).rows.height == 2
+
+
+@pytest.mark.parametrize("above", ["date=2026-11-27", "run=7", "run=__HIVE_DEFAULT_PARTITION__"])
+def test_the_path_above_a_store_means_nothing(store: Path, tmp_path: Path, above: str) -> None:
+    moved = tmp_path / above / "store"
+    moved.parent.mkdir()
+    shutil.copytree(store, moved)
+    ops = tflogscope.open_store(moved).ops.collect()
+    assert ops.equals(tflogscope.open_store(store).ops.collect())
+    assert ops["run"].null_count() == 0
+
+
+def test_a_run_may_have_any_name(logs: Path, tmp_path: Path) -> None:
+    name = "__HIVE_DEFAULT_PARTITION__"
+    [log, *_] = sorted(each for each in logs.rglob("*") if each.is_file())
+    (tmp_path / name).write_bytes(log.read_bytes())
+    assert (
+        main(["collect", str(tmp_path / name), "-o", str(tmp_path / "st"), "--workers", "1"]) == 0
+    )
+    assert set(tflogscope.open_store(tmp_path / "st").ops.collect()["run"]) == {name}
 
 
 def test_a_directory_that_is_no_store_is_left_alone(logs: Path) -> None:

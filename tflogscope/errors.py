@@ -66,6 +66,10 @@ class NothingRecognised(InputError):
     """The input was read, and no record in it is of TensorFlow or oneDNN."""
 
 
+class TflogscopeWarning(UserWarning):
+    """Something was left out; all else is as it should be."""
+
+
 def is_damage(error: BaseException) -> bool:
     """Whether this is what polars says of a file of a store that is not as it was written."""
     return str(error).startswith(("parquet: ", "unable to decode the encoded schema"))

@@ -11,7 +11,9 @@ import errno
 import os
 import sys
 import traceback
+import warnings
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +26,14 @@ from tflogscope.errors import (
     PolicyError,
     QueryError,
     TflogscopeError,
+    TflogscopeWarning,
     is_damage,
 )
 from tflogscope.escapes import pointed, safe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 # Errors of reading are mapped where logs are read; these are left over from printing.
@@ -51,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code. Nothing is raised but `SystemExit` by shell completion.
     """
     set_libraries()
+    warnings.showwarning = partial(_warn, warnings.showwarning)
     _open_what_is_closed()
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
@@ -62,6 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = code or _output_failed(error)
         _drop_output()
     return code
+
+
+def _warn(
+    otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *more: Any
+) -> None:
+    """Say a warning of tflogscope's own in its way."""
+    if issubclass(category, TflogscopeWarning):
+        _say(str(message))
+    else:
+        otherwise(message, category, *more)
 
 
 def _open_what_is_closed() -> None:

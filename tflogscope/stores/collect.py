@@ -78,7 +78,7 @@ def collect(
     folder = folder_of(store)
     # A store of another schema is refused before anything is done. A damaged row is written anew if
     # its run is among these; readers name it if not.
-    read_rows(folder, damaged=True)
+    read_rows(folder, quiet=True)
     total, done, rows, there = sum(each.size for each in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
     for (_, named, *_), found in pool.run(collect_run, tasks):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import warnings
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
-from tflogscope.errors import InputError
+from tflogscope.errors import InputError, TflogscopeWarning
 from tflogscope.exports.columnar import write_parquet
 from tflogscope.exports.schema import SCHEMA_VERSION, TABLES
 from tflogscope.grammar.tables import schema
@@ -29,6 +31,7 @@ KEPT = "summary"
 STORED = (*TABLES, *BESIDE, KEPT)
 RUN_COLUMNS = {name: kind for name, kind in schema(RUNS).items() if name != "run"}
 """The columns of `runs` after `run` and the fields of the template."""
+_SCHEMA = {"run": pl.String(), **RUN_COLUMNS}
 
 
 def row_file(run: str) -> str:
@@ -64,42 +67,59 @@ def row_frame(row: Row) -> pl.DataFrame:
 def read_row(folder: Folder, run: str) -> Row | None:
     """The row of a run; None if there is none that this tflogscope can read."""
     try:
-        row: Row = pl.read_parquet(io.BytesIO(folder.read(row_file(run)))).row(0, named=True)
+        return _row(folder, PurePosixPath(row_file(run)).name).row(0, named=True)
     except (pl.exceptions.PolarsError, InputError):
         return None
-    return row if row.keys() >= RUN_COLUMNS.keys() else None
 
 
-def read_rows(folder: Folder, *, damaged: bool = False) -> pl.DataFrame:
+def read_rows(folder: Folder, *, quiet: bool = False) -> pl.DataFrame:
     """The table `runs`, in the order of their ids; empty if nothing was collected.
 
-    `damaged`: leave files out that are not a row of `runs`.
+    What is not the row of a run is left out, with a warning unless `quiet`.
 
     Raises:
-        InputError: a file in it is not a row of `runs`, or one of another schema.
+        InputError: no file in it is the row of a run, or one is of another schema.
     """
     names = [name for name in folder.files(RUNS) if name.endswith(".parquet")]
-    none = pl.DataFrame(schema={"run": pl.String(), **RUN_COLUMNS})
+    none = pl.DataFrame(schema=_SCHEMA)
     if not names:
         return none
     try:
-        found = pl.read_parquet([f"{folder.name}/{RUNS}/{name}" for name in names], glob=False)
-        found = _required(found, f"{folder.name}/{RUNS}")
+        paths = [f"{folder.name}/{RUNS}/{name}" for name in names]
+        found = pl.read_parquet(paths, glob=False, hive_partitioning=False)
+        found = _required(_as_row(found, names), f"{folder.name}/{RUNS}")
     except (pl.exceptions.PolarsError, OSError):  # rows of several templates, URLs, damage
         frames = []
         for name in names:
             where = f"{folder.name}/{RUNS}/{name}"
             try:
-                frame = pl.read_parquet(io.BytesIO(folder.read(f"{RUNS}/{name}")))
-                frames.append(_required(frame, where))
+                frames.append(_required(_row(folder, name), where))
             except pl.exceptions.PolarsError as error:
-                if damaged:
+                what, hint = "this is not the row of a run", "Remove it, and collect again."
+                if quiet or len(names) > 1:
+                    damaged = f"{where}: {what}; it is left out. {hint}"
+                    _ = quiet or warnings.warn(damaged, TflogscopeWarning, stacklevel=2)
                     continue
-                hint = "Remove it, and collect again."
-                raise InputError("this is not the row of a run", where, hint) from error
+                raise InputError(what, where, hint) from error
         found = pl.concat(frames or [none], how="diagonal")
-    fields = [each for each in found.columns if each != "run" and each not in RUN_COLUMNS]
+    fields = [each for each in found.columns if each not in _SCHEMA]
     return found.select("run", *fields, *RUN_COLUMNS)
+
+
+def _row(folder: Folder, name: str) -> pl.DataFrame:
+    """The row of a run in a file of this name. Raises InputError, or one of polars'."""
+    data = io.BytesIO(folder.read(f"{RUNS}/{name}"))
+    return _as_row(pl.read_parquet(data, hive_partitioning=False), [name])
+
+
+def _as_row(found: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Rows with the types of the table; one of polars' errors if they can't be those of files."""
+    kinds = {name: _SCHEMA.get(name, pl.String()) for name in [*found.columns, *_SCHEMA]}
+    rows = found.select(pl.col(name).cast(kind) for name, kind in kinds.items())
+    runs = rows["run"].to_list()
+    if None in runs or [row_file(run) for run in runs] != [f"{RUNS}/{name}" for name in names]:
+        raise pl.exceptions.ShapeError("a row has the run of another file, or none")
+    return rows
 
 
 def _required(rows: pl.DataFrame, where: str) -> pl.DataFrame:

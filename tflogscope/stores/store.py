@@ -16,7 +16,7 @@ from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 
 # URLs that polars reads by itself, the parts that it needs; all others go through fsspec whole.
-_READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://", "file://")
+_READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://")
 
 
 def open_store(path: str | os.PathLike[str], *, of_one_run: bool = False) -> Store:
@@ -81,22 +81,26 @@ class Store:
         files = [table_file(row, table) for row in rows]
         if not files:
             return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
-        if not is_url(self.name):
-            self._require(files, rows)
-        if not is_url(self.name) or self.name.startswith(_READ_BY_POLARS):
-            found = pl.scan_parquet(
-                [f"{self.name}/{file}" for file in files],
-                hive_schema={"run": pl.String},
-                hive_partitioning=True,
-                glob=False,
+        if is_url(self.name):
+            return pl.concat(
+                self._scan(file).select(pl.lit(row["run"]).alias("run"), pl.all())
+                for file, row in zip(files, rows, strict=True)
             )
-            return found.select("run", pl.exclude("run"))
-        return pl.concat(
-            pl.scan_parquet(io.BytesIO(self._folder.read(file))).select(
-                pl.lit(row["run"]).alias("run"), pl.all()
-            )
-            for file, row in zip(files, rows, strict=True)
+        self._require(files, rows)
+        # Not by `run=ID` of the paths: other folders above the store may be called KEY=VALUE, too.
+        paths = [f"{self.name}/{file}" for file in files]
+        runs = pl.LazyFrame({"_file": paths, "run": [row["run"] for row in rows]})
+        found = pl.scan_parquet(
+            paths, hive_partitioning=False, glob=False, include_file_paths="_file"
         )
+        found = found.join(runs, on="_file", how="left", maintain_order="left")
+        return found.select("run", pl.exclude("run", "_file"))
+
+    def _scan(self, file: str) -> pl.LazyFrame:
+        """A file at a URL."""
+        if self.name.startswith(_READ_BY_POLARS):
+            return pl.scan_parquet(f"{self.name}/{file}", hive_partitioning=False, glob=False)
+        return pl.scan_parquet(io.BytesIO(self._folder.read(file)))
 
     def _require(self, files: list[str], rows: Sequence[Row]) -> None:
         """Say which file is missing or cut off: polars doesn't name it."""
