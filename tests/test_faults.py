@@ -83,8 +83,7 @@ LOGS = {
     "is a damaged archive": ("gzip LOG; head -c 9000 LOG.gz > LOG", {0, 1}),
     "is a pipe": ("mv LOG x; mkfifo LOG; (cat x > LOG) & sleep 0", {0, 1}),
     NO_ROOM: (
-        "mv LOG x; mkfifo LOG; (cat x x x x x > LOG) & "
-        "export PYTHONDONTWRITEBYTECODE=1; ulimit -f 1",
+        "export PYTHONDONTWRITEBYTECODE=1; mv LOG x; mkfifo LOG; cat x x x x x > LOG & ulimit -f 1",
         {3},
     ),
 }

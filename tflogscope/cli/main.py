@@ -55,12 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code. Nothing is raised but `SystemExit` by shell completion.
     """
     set_libraries()
-    warnings.showwarning = partial(_warn, warnings.showwarning)
     _open_what_is_closed()
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="backslashreplace")
-    code = _run_to_code(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = partial(_warn, warnings.showwarning)
+        code = _run_to_code(arguments)
     try:
         sys.stdout.flush()
     except OSError as error:

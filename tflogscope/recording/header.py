@@ -29,13 +29,67 @@ _ASK = (
     "    except m.PackageNotFoundError: pass\n"
     "print(json.dumps(found))"
 )
-# What else changes how TensorFlow runs on a CPU. Other variables may hold secrets, also those of
-# Terraform, whose names begin with TF_ too.
-_PREFIXES = (
-    "TF_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "XLA_", "CUDA_VISIBLE_DEVICES", "KERAS_", "ZENDNN",
-    "ITEX_",
-)  # fmt: skip
-_NOT = re.compile(r"TF_(?:VAR|TOKEN|CLI|HTTP)_|TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_KEY")
+# What else changes how TensorFlow runs on a CPU: variables that TensorFlow 2.8 to 2.21 (strings of
+# its libraries), XLA, Keras or a plug-in reads. Others may hold secrets: many programs call theirs
+# TF_, too.
+_OF_TENSORFLOW = """
+    CONFIG CPP_LOG_THREAD_ID CPP_MAX_LOG_LEVEL CPP_MAX_VLOG_LEVEL CPP_MIN_LOG_LEVEL
+    CPP_MIN_VLOG_LEVEL CPP_VLOG_FILENAME CPP_VMODULE CPU_ALLOCATOR_USE_BFC CPU_BFC_MEM_LIMIT_IN_MB
+    CPU_DEBUG_OPS_TO_LOG CUDNN_DETERMINISTIC DATA_EXPERIMENT_OPT_IN DATA_EXPERIMENT_OPT_OUT
+    DETERMINISTIC_OPS DETERMINISTIC_ORDER DISABLE_JIT_KERNELS DISABLE_MKL DISABLE_PROFILING
+    DUMP_GRAPH_PREFIX EAGER_ENABLE_SMALL_TENSOR_CPU_PINNING ENABLE_ASYNC_WAIT_FOR_REMOTE_FUNCTION
+    ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE ENABLE_ONEDNN_OPTS ENABLE_ONEDNN_SPMM ENABLE_XLA
+    ENABLE_ZENDNN_OPTS FORCE_GPU_ALLOW_GROWTH FUNCTION_GRADIENT_DISABLE_CACHE GPU_ALLOCATOR
+    GPU_THREAD_COUNT GPU_THREAD_MODE GRAPH_CACHING JITRT_FLAGS LAYOUT_OPTIMIZER LOG_XLA_ACTIVITY
+    MKL_ALLOC_MAX_BYTES MKL_OPTIMIZE_PRIMITIVE_MEMUSE NUM_BATCH_THREADS NUM_INTEROP_THREADS
+    NUM_INTRAOP_THREADS ONEDNN_ASSUME_FROZEN_WEIGHTS ONEDNN_THREADPOOL_USE_CALLER_THREAD
+    ONEDNN_USE_SYSTEM_ALLOCATOR OVERRIDE_GLOBAL_THREADPOOL PFLR_PARALLEL_INSTANTIATE_THRESHOLD
+    PS_DISABLE_ASYNC_EXECUTOR_GLOBALLY RUN_EAGER_OP_AS_FUNCTION SET_ONEDNN_FPMATH_MODE
+    SYNC_ON_FINISH TABLE_INDEX_CACHE_SIZE_IN_MB USE_DEEP_CONV2D
+    USE_EIGEN_PARALLEL_FOR_IN_WORK_SHARDER USE_LEGACY_KERAS USE_MODULAR_FILESYSTEM
+    USE_SINGLE_THREAD_MLIR_CONTEXT XLA_BRIDGE XLA_FLAGS
+    """
+_KNOWN = {f"TF_{name}" for name in _OF_TENSORFLOW.split()} | {
+    *("XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "KERAS_BACKEND"),
+}
+# All of these are their libraries', which have no secrets; a name that looks like one is none's.
+_PREFIXES = ("ONEDNN_", "DNNL_", "OMP_", "KMP_", "ZENDNN_", "ITEX_")
+_SECRET = re.compile(
+    r"pass(?!es|thr)|pwd|secret|token|cred|auth|bearer|cookie|signature|signing"
+    r"|(?:^|[-_])(?:api|private|access|signing|encryption|ssh|license)?[-_]?key(?![a-z_-])",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
+_HIDDEN = "***"
+
+
+def _without_secrets(command: Sequence[str]) -> list[str]:
+    """The words of a command, with a mark for what is behind names of secrets, and in URLs."""
+    found, hide = [], False
+    for word in command:
+        name, given, _ = word.partition("=")
+        # A program may be a word (`python -c`): only what looks like an option has a value.
+        is_option = word.startswith("-") or (given and re.fullmatch(r"[\w.-]+", name))
+        is_secret = bool(is_option and _SECRET.search(name))
+        if hide and not word.startswith("-"):
+            found.append(_HIDDEN)
+        elif is_secret and given:
+            found.append(f"{name}={_HIDDEN}")
+        else:
+            found.append(_URL.sub(_HIDDEN, word))
+        hide = is_secret and not given
+    return found
+
+
+def _settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that are known to be harmless."""
+    return {
+        name: _URL.sub(_HIDDEN, value)
+        for name, value in sorted(environment.items())
+        if name in _KNOWN
+        or name in RANKS
+        or (name.startswith(_PREFIXES) and not _SECRET.search(name))
+    }
 
 
 def versions(command: Sequence[str]) -> dict[str, str]:
@@ -58,8 +112,8 @@ def header_line(
 ) -> bytes:
     """One line of JSON behind `MARK`, ended by a line feed.
 
-    Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
-    oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the
+    Keys: `versions` (as found), `command` (`***` for secrets), `environment` (only known variables
+    of TensorFlow, oneDNN, OpenMP, XLA, Keras, plug-ins and ranks), `started` (ISO 8601, with the
     zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
     (those that oneDNN asks for), `calibrated` (of `calibrated`; only if there is any).
     """
@@ -67,12 +121,8 @@ def header_line(
     zone = time.localtime(now).tm_gmtoff
     facts = {
         "versions": dict(found),
-        "command": list(command),
-        "environment": {
-            name: value
-            for name, value in sorted(environment.items())
-            if (name.startswith(_PREFIXES) or name in RANKS) and not _NOT.search(name)
-        },
+        "command": _without_secrets(command),
+        "environment": _settings(environment),
         "started": _moment(now),
         "zone_seconds": zone,
         "system": platform.platform(),
