@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -439,7 +440,9 @@ def test_a_damaged_row_refuses_no_collect(
 @pytest.mark.parametrize(
     "other", [{"rank": "zero"}, {"host": b"\xff"}, {"run": 7}, {"run": None}, {"rank": 1e300}]
 )
-def test_a_row_of_other_types_refuses_no_other_run(store: Path, other: dict[str, Any]) -> None:
+def test_a_row_of_other_types_refuses_no_other_run(
+    store: Path, capsys: pytest.CaptureFixture[str], other: dict[str, Any]
+) -> None:
     row = store / "runs/mlp.1.0.parquet"
     frame = pl.read_parquet(row)
     for name, value in other.items():
@@ -447,8 +450,9 @@ def test_a_row_of_other_types_refuses_no_other_run(store: Path, other: dict[str,
     frame.write_parquet(row)
     with pytest.warns(TflogscopeWarning):
         assert tflogscope.open_store(store).rows["run"].to_list() == ["mlp.2.0", "old.1.7"]
-    with pytest.warns(TflogscopeWarning, match="left out"):
+    with warnings.catch_warnings(action="always"):
         assert main(["analyze", f"{store}#mlp.2.0"]) == 0
+    assert "left out" in capsys.readouterr().err
     frame = pl.read_parquet(store / "runs/mlp.2.0.parquet")
     frame.with_columns(pl.col("rank").cast(pl.String)).write_parquet(row)  # another's, but fits
     with pytest.warns(TflogscopeWarning):
@@ -582,3 +586,28 @@ def test_a_store_that_can_not_be_written_is_an_error(logs: Path, tmp_path: Path)
     (named, *_) = name_runs([str(logs)], TEMPLATE, TAKEN)
     with pytest.raises(TflogscopeError):
         collect_run(str(tmp_path / "file"), named, VERSION)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_worker_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
+    """A worker that has work for ever ends with its parent."""
+    program = tmp_path / "parent.py"
+    program.write_text(
+        "import os, sys, time\nfrom tflogscope.stores.pools import Processes\n"
+        "def work(number):\n    print(os.getpid(), flush=True)\n    time.sleep(600)\n"
+        "if __name__ == '__main__': list(Processes(2).run(work, [(0,), (1,)]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout
+        workers = [int(parent.stdout.readline()) for _ in range(2)]
+        parent.send_signal(number)
+    for _ in range(600):
+        if not any(Path(f"/proc/{each}").exists() for each in workers):
+            return
+        time.sleep(0.1)
+    for each in workers:
+        os.kill(each, signal.SIGKILL)
+    pytest.fail("workers are left")

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -80,10 +81,21 @@ class Processes:
 def _processes(workers: int) -> Executor:
     # A fork would inherit the locks of polars' threads. Runs are many: each has one thread.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    # Ctrl-C goes to all of them: each ends at once, and without a word.
-    quiet = (signal.SIGINT, signal.SIG_DFL)
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=quiet)
+    return ProcessPoolExecutor(workers, context, initializer=_end_with_others)
+
+
+def _end_with_others() -> None:
+    """Let this worker end at Ctrl-C, at once and without a word, and when its parent has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 class Cluster:
