@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from textwrap import indent
@@ -11,6 +12,7 @@ import pytest
 import typer
 
 import tflogscope
+from tests.command import run_command
 from tests.samples import path_of
 from tests.test_docs import own_grammar, program, section
 from tests.test_grammar_files import MESSAGE
@@ -18,6 +20,7 @@ from tests.test_grammar_new import DIALECT, EXECUTOR
 from tflogscope.cli.main import main
 from tflogscope.cli.watch import Watching
 from tflogscope.errors import GrammarError, NothingRecognised
+from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.template import FIELD_TYPES
 from tflogscope.live.follow import GrowingFile
 
@@ -234,3 +237,42 @@ def test_a_store_is_collected_again_when_the_grammar_changes(own: Path, log: Pat
     second = collected()
     assert second[0] != first[0]
     assert (first[1], second[1]) == (2, 1)
+
+
+_MESSAGE = "source='x/y.cc'\nfile='y.cc'\n[[message]]\nid='m'\nlevel=1\nmeaning='m'\n"
+_SAMPLE = "[[message.sample]]\nline='2026-11-21 03:56:34.965368: I x/y.cc:12] ab'\n"
+_ENVELOPE = "[[envelope]]\nid='e'\nname='n'\nmeaning='m'\nsource='s'\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[envelope]\nid='e'\n",
+        "message='x'\nsource='a'\nfile='b'\n",
+        "message=1\n",
+        "prefix=[1]\n",
+        "files=1\n",
+        "files=[[1]]\n",
+        "[[marker]]\nliteral='x'\nmeaning='y'\nsamples=3\n",
+        _ENVELOPE + "head=[1]\nsample=[{line=1,text=1}]\n",
+        _ENVELOPE + "head='<x> '\nsample='x'\n",
+        "x=" + "[" * 20_000,
+        _MESSAGE + "text='a" + "$[" * 500 + "b" + "$]" * 500 + "'\n" + _SAMPLE + "fields={}\n",
+        _MESSAGE + "text='ab'\nscan=3\n" + _SAMPLE + "fields=3\n",
+    ],
+    ids=range(12),
+)
+def test_a_grammar_file_of_another_shape_is_refused_in_words(tmp_path: Path, text: str) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(text)
+    done = run_command("grammar", "check", own)
+    assert done.returncode in (1, 3)
+    assert b"fault" not in done.stderr
+    with pytest.raises(GrammarError):
+        load_grammar(tmp_path)
+
+
+def test_a_pipe_in_a_folder_of_grammar_files_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "own.toml")
+    with pytest.raises(GrammarError, match="not a file"):
+        load_grammar(tmp_path)

@@ -204,7 +204,7 @@ def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
         for kind, names in _OPTIONAL.items():
             facts |= {name: kind(entry[name]) for name in names if name in entry}
         samples = tuple(
-            EnvelopeSample(each["line"], each["text"], tuple(each.get("stream", ())))
+            EnvelopeSample(str(each["line"]), str(each["text"]), tuple(each.get("stream", ())))
             for each in entry["sample"]
         )
         made = Envelope(**facts, samples=samples, grammar_file=grammar_file)

@@ -91,7 +91,14 @@ def read_own(files: Mapping[str, Path]) -> Own:
     packaged = _packaged()
     collector = _Collector(packaged)
     for name, file in files.items():
-        collector.read(file, name)
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise GrammarError("this is not a file", name)
+        try:
+            collector.read(file, name)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            said = "this is not the form of a grammar file: a table or a list is in the wrong place"
+            hint = "A table of a list has two brackets: [[message]], [[envelope]]."
+            raise GrammarError(said, name, hint) from error
     grammar = collector.grammar()
     return Own(
         grammar,
@@ -136,7 +143,7 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
         return tomllib.loads(text.decode())
     except (OSError, UnicodeDecodeError) as error:
         raise GrammarError(f"the file can't be read: {error}", name) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise GrammarError(f"this is not a TOML file: {error}", name) from error
 
 

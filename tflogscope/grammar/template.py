@@ -72,6 +72,7 @@ ABBREVIATIONS: dict[str, str] = {
 _MARK = re.compile(r"\$(?:\{([^{}]*)\}|\[(?:\?(\w+):)?|\]|\(|\||\)|\$|_)")
 _FIELD = re.compile(r"([a-z][a-z0-9_]*):(?:\((.+)\)|([a-z]+))")
 _HEAD = re.compile(r"(?:[^$]|\$\$)*")
+_DEEPEST = 32  # parts in parts
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
@@ -137,7 +138,7 @@ class _Reader:
         self.types = types
         self.template = _spelled_out(template)
         self.marks = list(_MARK.finditer(self.template))
-        self.next = 0
+        self.next = self.depth = 0
 
     def read(self) -> tuple[Token, ...]:
         parts, end = self._parts(0, closers=())
@@ -152,6 +153,9 @@ class _Reader:
         parts: list[tuple[Token, ...]] = []
         tokens: list[Token] = []
         position = start
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise TemplateError(f"column {start + 1}: parts are more than {_DEEPEST} deep")
         while self.next < len(self.marks):
             mark = self.marks[self.next]
             _append_literal(tokens, self._plain(position, mark.start()))
@@ -162,6 +166,7 @@ class _Reader:
                 continue
             parts.append(tuple(tokens))
             if mark[0] != "$|":
+                self.depth -= 1
                 return tuple(parts), position
             tokens = []
         if closers:
