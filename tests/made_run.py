@@ -71,6 +71,10 @@ class _Made(Run):
     def problems(self) -> list[str]:
         return []
 
+    @property
+    def unread(self) -> int:
+        return 0
+
     @cached_property
     def rewriters(self) -> Rewriters:
         return Rewriters(["oneDNN"], ["oneDNN"], "the layout pass knows")

@@ -258,10 +258,8 @@ def test_what_a_paste_lost_is_counted(
     [
         each("{}$".format),
         lambda text: quopri.encodestring(text.encode()).decode(),
-        each(lambda line: json.dumps({"labels": {"pod": "a"}, "line": line, "time": 7})),
-        each(lambda line: json.dumps([0.1, "o", line])),
     ],
-    ids=["cat -A", "quoted-printable", "Loki", "asciinema"],
+    ids=["cat -A", "quoted-printable"],
 )
 def test_records_with_something_behind_them_are_lost_and_that_is_said(
     tmp_path: Path, change: Callable[[str], str]
@@ -270,6 +268,24 @@ def test_records_with_something_behind_them_are_lost_and_that_is_said(
     paste = opened(tmp_path / "paste.log", change(text))
     [said] = paste.findings.filter(id="lines-lost")["text"]
     assert re.match(r"[\d,]+ records of TensorFlow can't be read", said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        each(lambda line: json.dumps({"labels": {"pod": "a"}, "line": line, "time": 7})),
+        each(lambda line: json.dumps([0.1, "o", line])),
+        each(lambda line: f",{json.dumps({'stream_name': 'stderr', 'time': 3.5, 'data': line})}"),
+    ],
+    ids=["Loki", "asciinema", "Kaggle"],
+)
+def test_records_in_json_of_any_form_are_read(tmp_path: Path, change: Callable[[str], str]) -> None:
+    text = piece_of("function_mlp__tf2.16.2__vlog2")
+    log = opened(tmp_path / "run.log", text)
+    paste = opened(tmp_path / "paste.log", change(text))
+    for table in ("timeline", "ops", "primitives"):
+        mine, its = (getattr(each, table).drop("source", strict=False) for each in (paste, log))
+        assert mine.equals(its), table
 
 
 def test_a_log_with_the_newest_record_first_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tflogscope.checks.evidence import CheckedRun, matching
 from tflogscope.checks.policy import Policy, default_policy
 from tflogscope.checks.rules import ROUNDING, RULES, Asked, Broken, Found
 from tflogscope.checks.values import KEYS, PARTS, Key
-from tflogscope.checks.verdict import Check, Verdict, Violation
+from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.sentences import words
 from tflogscope.model.source_text import source_text
 
@@ -42,6 +42,10 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
 
 def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator[Check]:
     """Yield a check for each section that says what a key allows."""
+    if unread := evidence.run.unread:
+        of = unread + evidence.run.coverage["recognised"].sum()
+        said = f"{unread:,} of {of:,} records can't be read, and may say what ran."
+        yield Check(READ, None, False, said, 0, unread)
     for key in KEYS.values():
         for section in policy.checked(key.id) if key.id in RULES else ():
             asked = Asked(evidence, policy, key.id, section)

@@ -12,7 +12,9 @@ AGAINST = "against_"
 """The keys of checks against the runs of a store begin so; no policy names them."""
 COLLECTED = "collected"
 """The key of a check that only a run fails that could not be read."""
-_ABOUT = {COLLECTED: "the run could be read"}
+READ = "read"
+"""The key of a check that only a run fails of which records can't be read that may say what ran."""
+_ABOUT = {COLLECTED: "the run could be read", READ: "the records that say what ran can be read"}
 _ABOUT_AGAINST = "A figure of the run, against the last runs of a store"
 VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tflogscope.checks.verdict import Verdict
     from tflogscope.model.run import Run
 
-FAILED = 1
+FAILED, UNREAD = 1, 3
 _SUFFIXES = {
     ".xml": "junit",
     ".sarif": "sarif",
@@ -127,7 +127,15 @@ def check(
     print_text(_text(facts, shown))
     _append_summary(facts)
     if not facts["passed"]:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(UNREAD if _has_unread(facts) else FAILED)
+
+
+def _has_unread(facts: dict[str, Any]) -> bool:
+    """Whether records of a run can't be read that may say what ran."""
+    from tflogscope.checks.verdict import READ
+
+    checks = [check for run in facts.get("runs", [facts]) for check in run["checks"]]
+    return any(check["name"] == READ and not check["passed"] for check in checks)
 
 
 def _require_one_run(name: str, write_baseline: Path | None, against: str | None) -> None:

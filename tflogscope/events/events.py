@@ -32,6 +32,10 @@ MOST_UNREAD = 1 << 18
 """Lines of oneDNN that can't be read and have a row: a made-up log may have any number of these."""
 
 _MANY_FALLS = 10  # times in which the next record is older, to each in which it is newer
+_FEW_RECORDS, _LEAST_FALLS = (
+    1000,
+    2,
+)  # all are looked at; one that is older may be of another thread
 _NOWHERE = np.iinfo(np.int64).max
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
@@ -333,19 +337,33 @@ class Events:
         """
         if not self.coverage["recognised"].sum():
             raise NothingRecognised(
-                "no TensorFlow or oneDNN record in it",
+                self._nothing(),
                 ", ".join(span.name for span in self.spans),
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
             )
-        times = self._records["time"].drop_nulls().to_numpy()
+        records = self._records
+        if self.coverage["records"].sum() <= _FEW_RECORDS:
+            records = pl.concat(self._timed_records()).sort("at")
+        times = records["time"].drop_nulls().to_numpy()
         falls, rises = (times[1:] < times[:-1]).sum(), (times[1:] > times[:-1]).sum()
-        if falls > _MANY_FALLS * (1 + rises):
+        if falls >= _LEAST_FALLS and falls > _MANY_FALLS * rises:
             raise InputError(
                 "the newest record comes first",
                 ", ".join(span.name for span in self.spans),
                 "Turn it around: tac run.log | tflogscope analyze -",
             )
+
+    def _nothing(self) -> str:
+        """What is in a log of which nothing can be read."""
+        others = [
+            f"{count:,} {kind}"
+            for kind, words in (("unknown", "of no known form"), ("ignored", "not used here"))
+            if (count := self.coverage[kind].sum())
+            for kind in [f"record{'' if count == 1 else 's'} {words}"]
+        ]
+        there = f" ({', '.join(others)})" if others else ""
+        return f"no TensorFlow or oneDNN record in it that can be read{there}"
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

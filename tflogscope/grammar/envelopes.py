@@ -88,6 +88,8 @@ class Envelope:
     """Not a wrapper: lines of more characters go on in the next one, as a terminal shows them."""
     escapes: tuple[tuple[bytes, bytes], ...] = ()
     """Not a wrapper: what is written for some characters in all of the text, and these."""
+    repairs: tuple[Any, ...] = ()
+    """Not a wrapper: what is done to lines that people changed (`sources/repairs.py`)."""
     samples: tuple[EnvelopeSample, ...] = ()
     grammar_file: str = ""
 

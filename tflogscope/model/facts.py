@@ -13,6 +13,7 @@ import polars as pl
 from tflogscope.events.onednn_header import HeaderFacts
 
 Mode = Literal["eager", "graph"]
+_MANY_UNKNOWN = 0.02  # of all kept logs the most is 3 of 663 records
 
 
 class Recorded(NamedTuple):
@@ -49,6 +50,12 @@ class Recorded(NamedTuple):
     tensorflow_version: str | None
     envelope: str | None
     process: str | None
+
+    @property
+    def many_unknown(self) -> int:
+        """Records of files that the grammar knows which have another form; 0 if they are few."""
+        count = self.unknown - self.onednn_unread_lines
+        return count if count > _MANY_UNKNOWN * (count + self.recognised) else 0
 
 
 class KindRuns(NamedTuple):

@@ -57,6 +57,11 @@ class Run(Tables):
         """Why its inputs could not be read as they are: `archive.zst: zstd archive ends early`."""
         return self.summary.recorded.problems
 
+    @property
+    def unread(self) -> int:
+        """Records that may say what ran and can't be read; 0 unless they are many."""
+        return self.summary.recorded.many_unknown
+
     @cached_property
     def inputs(self) -> list[Input]:
         """What was read, with checksums."""

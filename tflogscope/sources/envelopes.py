@@ -9,7 +9,7 @@ from tflogscope.digits import whole
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
-from tflogscope.sources.heads import Escaped, Folded, Heads
+from tflogscope.sources.heads import Escaped, Folded, Heads, Repaired
 from tflogscope.sources.objects import Objects
 from tflogscope.sources.pieces import Key, Opened
 
@@ -97,6 +97,8 @@ class Chain:
 def _layer(envelope: Envelope) -> Layer:
     if envelope.width:
         return Folded(envelope.width)
+    if envelope.repairs:
+        return Repaired(envelope.repairs)
     if envelope.escapes:
         return Escaped(envelope.escapes)
     return (Entries if envelope.entries else Objects if envelope.text else Heads)(envelope)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
+from tflogscope.sources.repairs import Repair
 from tflogscope.sources.shapes import Shapes, any_digits, one_of_each
 
 if TYPE_CHECKING:
@@ -149,6 +150,24 @@ class Escaped:
         """See `Layer`."""
         for escaped, plain in self._escapes:
             text = text.replace(escaped, plain)
+        lines = text.count(b"\n")
+        return [Opened((), text, numbers, lines, lines)]
+
+    def rest(self) -> list[Opened]:
+        """See `Layer`."""
+        return []
+
+
+class Repaired:
+    """Lines as they were before people changed them."""
+
+    def __init__(self, repairs: Sequence[Repair]) -> None:
+        self._repairs = repairs
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        for repair in self._repairs:
+            text = repair.apply(text)
         lines = text.count(b"\n")
         return [Opened((), text, numbers, lines, lines)]
 

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 from tflogscope.digits import whole
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.envelopes import Envelope
-from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
+from tflogscope.grammar.model import Grammar
 from tflogscope.sources.block import Block, SourceAccount, numbers_at
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
 from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.pieces import Key, Opened
 from tflogscope.sources.readers import Reader, no_room, unreadable
+from tflogscope.sources.repairs import records_of, repairs_of
 from tflogscope.sources.source import Source
 
 if TYPE_CHECKING:
@@ -270,21 +271,21 @@ _LEAST_SHARE = 10  # one in so many records is behind the wrapper, if there is o
 _LEAST_WIDTH, _LEAST_FULL = 40, 3  # columns, and lines that fill them
 
 
-def records_of(grammar: Grammar) -> re.Pattern[bytes]:
-    """How a record, or a line of oneDNN, begins."""
-    kinds = dict.fromkeys(SHAPE_DIGITS, "[0-9]") | {SEVERITY: SEVERITIES}
-    shapes = [
-        "".join(kinds.get(letter, re.escape(letter)) for letter in prefix.shape)
-        for prefix in grammar.prefixes.values()
-    ]
-    return re.compile("|".join([*shapes, *map(re.escape, grammar.markers.literals)]).encode())
-
-
 def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
-    """The wrappers of an input, from the outside in, by its first lines.
+    """The wrappers of an input, from the outside in, by its first lines; last what to repair.
 
     None: no record is in these lines. Empty: records are as they were written.
     """
+    found = _recognise(head, grammar)
+    opened = Chain(found).head(head) if found else ()
+    repairs = repairs_of(b"".join(each.text for each in opened) if found else head, grammar)
+    if not repairs:
+        return found
+    name = ", ".join(dict.fromkeys(each.name for each in repairs))
+    return (*(found or ()), Envelope("repaired", name, "", "", repairs=repairs))
+
+
+def _recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
     if not records:
         return None
@@ -305,10 +306,14 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
         return _alike(head, behind) if len(behind) == len(records) else ()
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
+    if _CTEST.search(head):  # `36: ` is the number of a test
+        chain = tuple(replace(each, name="ctest -V", streams=(), rank="") for each in chain)
     inner = _pasted(b"".join(each.text for each in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
 
 
+# CTest cmCTestRunTest.cxx, StartTest and EndTest: its own lines around those of a test.
+_CTEST = re.compile(rb"(?m)^(?:test \d+$| +Start +\d+: |\d+: Test command: |\d+/\d+ Test +#\d+: )")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 

@@ -24,8 +24,6 @@ _MESSAGE = 240  # characters of a status that a finding quotes
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
 _SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
-# Of all kept logs the most is 3 of 663 records.
-_LEAST_UNKNOWN, _UNKNOWN = 10, 0.02
 _DESTROYS = r"^(?:Destroy|Delete)"
 _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -37,7 +35,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from _unfinished(evidence)
     recorded = evidence.recorded
     torn = {"unread": recorded.onednn_unread_lines, "bad": recorded.bad_bytes}
-    rest, records = any(torn.values()) or bool(recorded.problems), _unknown(evidence)
+    rest, records = any(torn.values()) or bool(recorded.problems), recorded.many_unknown or None
     if rest or records:
         lost = evidence.events.unread[:MOST_UNREAD]
         facts = {**torn, "torn": any(torn.values()), "problems": recorded.problems}
@@ -48,14 +46,6 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     if frame.height and not frame["duration_us"].count():
         first = [frame["at"][0]]
         yield Finding("no-durations", recorded.sources[0], frame.height, None, first, {})
-
-
-def _unknown(evidence: Evidence) -> int | None:
-    """How many records of files that the grammar knows have another form, if they are many."""
-    coverage = evidence.events.coverage
-    count = int(coverage["unknown"].sum()) - len(evidence.events.unread)
-    known = int(coverage["recognised"].sum())
-    return count if count >= _LEAST_UNKNOWN and count > _UNKNOWN * (count + known) else None
 
 
 def _crashed(evidence: Evidence) -> Iterator[Finding]:
