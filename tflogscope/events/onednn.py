@@ -60,6 +60,7 @@ MKL_EVENT = "mkl_verbose"
 _TIMESTAMP = r"^[1-9][0-9]{12}\.[0-9]{6}$"
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _HEAD = ("marker", "version_tag", "component", "event")
+_ADDRESS = r"(?:^|,)0x[0-9a-f]*"  # of a buffer, another one in each call
 _MOST_DIGITS = 7  # significant ones of a time: `3.906250e-03`; the rest is binary dust
 # What GitHub shows for the tags of layouts (`blocked:abcd:f0`): github/gemoji, db/emoji.json.
 _EATEN = {"🔡": ":abcd:", "🔤": ":abc:", "🆎": ":ab:", "🅰": ":a:", "🅱": ":b:", "\ufe0f": ""}
@@ -428,7 +429,7 @@ def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
     call = text.str.extract_groups(grammar.mkl_call).struct
     return lines.select(
         call.field("primitive"),
-        call.field("problem"),
+        call.field("problem").str.replace_all(_ADDRESS, "").str.strip_prefix(","),
         call.field("attributes"),
         call.field("time").alias("number"),
         call.field("unit"),

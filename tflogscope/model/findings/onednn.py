@@ -16,7 +16,7 @@ from tflogscope.model.frames import is_among, only, row_with, rows, where
 from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
-from tflogscope.model.links.linked import REFERENCE
+from tflogscope.model.links.linked import IS_REFERENCE
 from tflogscope.model.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.plugins import plugins_of
@@ -258,7 +258,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
-    slow = lines.filter(pl.col("implementation").str.contains(REFERENCE))
+    slow = lines.filter(IS_REFERENCE)
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")

@@ -113,9 +113,7 @@ def onednn_facts(
         linked_us=linked_us,
         primitives=_by(lines, "primitive"),
         implementations=implementations,
-        reference_implementations=implementations.filter(
-            pl.col("implementation").str.contains(REFERENCE)
-        ),
+        reference_implementations=implementations.filter(IS_REFERENCE),
         reorders=_reorders(executions, lines),
         first_use=FirstUse(len(first), first_us, len(later), later_us),
         created=_by(only(primitives, event.str.starts_with("create:")), "event"),
@@ -146,8 +144,12 @@ def library_facts(linked: Linked) -> list[Library]:
     return found
 
 
-# Implementations that oneDNN has for completeness, not for speed (src/cpu/ref_*, simple_*).
-REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
+# Implementations that oneDNN has for completeness, not for speed: src/cpu/ref_*. Of those called
+# simple only reorders' are tried last (src/cpu/reorder); those of concat and sum come first.
+_NAMED = pl.col("implementation").str
+IS_REFERENCE = _NAMED.contains(r"(?:^|[:_])ref(?:[:_]|$)") | (
+    _NAMED.contains(r"(?:^|[:_])simple(?:[:_]|$)") & (pl.col("primitive") == "reorder")
+)
 
 
 _TIME = rounded(pl.col("duration_us").sum())
