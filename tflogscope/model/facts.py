@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from tflogscope.events.onednn_header import HeaderFacts
+from tflogscope.model.verbose import Verbose
 
 Mode = Literal["eager", "graph"]
 _MANY_UNKNOWN = 0.02  # of all kept logs the most is 3 of 663 records
@@ -171,6 +172,7 @@ class OneDNN(NamedTuple):
     created: pl.DataFrame
     ops: PrimitiveOps
     unparsed: int
+    verbose: Verbose
 
 
 class Library(NamedTuple):

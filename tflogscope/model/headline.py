@@ -17,8 +17,10 @@ from tflogscope.model.frames import looked_up
 from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.once import once
+from tflogscope.model.onednn_headline import onednn_verdict
 from tflogscope.model.sentences import rows
 from tflogscope.model.step_calls import later_steps
+from tflogscope.sources.streams import CTEST
 
 if TYPE_CHECKING:
     from tflogscope.model.slices.slices import Slices
@@ -157,6 +159,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     if _SEVERAL in limits and not errors:
         started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
         facts["started"] = next(iter(started), None)
+        facts["launched"] = said.recorded.envelope != CTEST
         return _SEVERAL, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         facts["time"] = time = first["time_us"]
@@ -167,7 +170,8 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["share"] = time / of.us if of else None
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
-        return "nothing-ran", facts
+        alone = onednn_verdict(said)
+        return ("onednn", facts | alone) if alone else ("nothing-ran", facts)
     eager = said.eager.kinds.get("op")
     untimed = not said.eager.has_durations and not said.graph.has_durations
     if untimed or (eager and eager.total_us is None):

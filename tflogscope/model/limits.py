@@ -20,6 +20,7 @@ from tflogscope.model.frames import holds, is_among, last_before, only, rows, wh
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
+from tflogscope.model.onednn_limits import onednn_limits
 from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.processes import several_processes
@@ -101,6 +102,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
     events, executions = evidence.events, evidence.executions
     found = {
         "no-dataset-nodes": _dataset_functions(evidence),
+        **onednn_limits(events, executions),
         "two-files": _two_files(executions, events.primitives),
         "twice": _twice(events),
         "several-processes": several_processes(events, executions),

@@ -12,6 +12,7 @@ from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.frames import last_before, rows
 from tflogscope.model.names import WRAPPED
 from tflogscope.model.parts import AT_START
+from tflogscope.sources.streams import CTEST
 
 # So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
 _STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
@@ -29,7 +30,7 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
         return {}
     asked = events.messages("python_op")["process"].n_unique()
     if asked > 1:
-        return {"asked": asked}
+        return {"asked": asked, "launched": True}
     lines = events.primitives
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
     again = headers["at"].filter(~headers["message"].is_first_distinct())
@@ -46,7 +47,9 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     if begun is None:
         return {}
     line = with_places(events.spans, pl.DataFrame({"at": [begun]}))["line"][0]
-    return {"line": line, "library": None if at is None else library}
+    tests = any(span.account.envelope == CTEST for span in events.spans)
+    by_launcher = {"launched": not tests, "tests": tests}
+    return {"line": line, "library": None if at is None else library, **by_launcher}
 
 
 def _handle_again(events: Events) -> int | None:

@@ -307,12 +307,13 @@ def _recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
     if _CTEST.search(head):  # `36: ` is the number of a test
-        chain = tuple(replace(each, name="ctest -V", streams=(), rank="") for each in chain)
+        chain = tuple(replace(each, name=CTEST, streams=(), rank="") for each in chain)
     inner = _pasted(b"".join(each.text for each in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
 
 
 # CTest cmCTestRunTest.cxx, StartTest and EndTest: its own lines around those of a test.
+CTEST = "ctest -V"
 _CTEST = re.compile(rb"(?m)^(?:test \d+$| +Start +\d+: |\d+: Test command: |\d+/\d+ Test +#\d+: )")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 

@@ -12,6 +12,7 @@ from tflogscope.model.figures import count_of, duration, percent
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
+from tflogscope.views.verbose import mkl_facts, verbose_facts
 
 if TYPE_CHECKING:
     from tflogscope.model.facts import Eligible, Library, OneDNN, PrimitiveOps, Summary
@@ -116,21 +117,24 @@ def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
 def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     header = facts.header
     said = [
-        header.isa or "not known: no header",
+        header.isa or (None if header.version else "not known: no header"),
+        "ISA not in the log" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         f"{count_of(header.threads, 'thread')} at start" if header.threads else None,
     ]
     yield doc.Fact("build", " · ".join(part for part in said if part))
     if facts.exec_lines:
         yield from _runs(facts)
-    else:
+    elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
         yield doc.Fact("runs", "no primitive ran, or none was printed")
+    yield from mkl_facts(facts.verbose, facts.exec_lines, facts.exec_us)
     created = [
         f"{event.removeprefix('create:')} {count:,}" + (f" ({duration(us)})" if us else "")
         for event, count, us in facts.created.rows()
     ]
     if created:
         yield doc.Fact("created", "", created)
+    yield from verbose_facts(facts)
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
         yield doc.Fact("unread", f"{count} of no known form, kept as `unparsed`")
@@ -155,7 +159,8 @@ def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
-        said = f"the first run of each shape and type took {once} on average, later ones {later}"
+        count = count_of(first.problems, "problem")
+        said = f"of {count} that ran again the first run took {once} on average, later ones {later}"
         yield doc.Fact("first", said)
 
 

@@ -12,6 +12,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.verbose import passed_over
 from tflogscope.model.frames import is_among, only, row_with, rows, where
 from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
@@ -45,7 +46,7 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
     lines = evidence.linked.lines
     if lines.height:
         yield from _reorders(evidence, lines)
-        yield from _reference(lines)
+        yield from _reference(lines, evidence)
         yield from _bfloat16(evidence)
 
 
@@ -257,12 +258,13 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     yield Finding("reorders", per["name"][0] or "?", count, time, per["at"].to_list(), facts)
 
 
-def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
+def _reference(lines: pl.DataFrame, evidence: Evidence) -> Iterator[Finding]:
     slow = lines.filter(IS_REFERENCE)
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
     facts = {"kinds": most(slow.select(kinds)["kind"]), "took": total(slow["duration_us"])}
+    facts["passed"] = passed_over(evidence, slow["primitive"].unique())
     # oneDNN has nothing better for them, so no change of settings saves that.
     at = slow["at"].to_list()
     yield Finding("reference-implementation", slow["primitive"][0], slow.height, None, at, facts)

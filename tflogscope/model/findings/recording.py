@@ -15,6 +15,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import spelled
 from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.findings.running import running_at
 from tflogscope.model.frames import only, rows
 from tflogscope.model.origin import footer_of, signal_name
 from tflogscope.model.pipeline import Evidence
@@ -25,6 +26,7 @@ _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
 _SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
 _DESTROYS = r"^(?:Destroy|Delete)"
+_SIGNAL = re.compile(r"SIG[A-Z0-9]+|Segmentation fault|SegFault|Aborted|Bus error|Illegal")
 _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
@@ -82,6 +84,10 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             "native": ending.signal,
         }
         facts |= _short_batch(error or "", evidence)
+        if by_signal := _SIGNAL.match(error or ending.signal or ""):
+            subject = by_signal[0]
+            facts["message"] = said.removeprefix(subject).lstrip(", ") or None
+            facts |= {"native": not ending.signal or facts["native"], **running_at(evidence)}
         yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
 
 

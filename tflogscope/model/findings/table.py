@@ -23,6 +23,7 @@ from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
+from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
@@ -159,6 +160,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from loop_findings(evidence, training["at"])
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
+    yield from verbose_findings(evidence)
 
 
 def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:

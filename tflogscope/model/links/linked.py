@@ -17,6 +17,7 @@ from tflogscope.model.figures import rounded, rounded_us, summed
 from tflogscope.model.frames import alike, first_with, only, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
+from tflogscope.model.verbose import verbose_facts
 
 _LINKS = {"at": pl.Int64, "execution": pl.Int64, "link": pl.String}
 
@@ -123,6 +124,7 @@ def onednn_facts(
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),
+        verbose=verbose_facts(primitives),
     )
 
 

@@ -31,6 +31,7 @@ from tflogscope.model.reasons.plugins import (
 from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
 
 _NONE = -1
+_PASTED = 20  # records; a log that begins where the program does has more
 _ALL = slice(None)
 _TYPES = {op.name: op.types for op in OPS.values() if op.has_kernel}
 _OPS_OF = {rule.id: list(rule.ops) for rule in RULES}
@@ -191,6 +192,8 @@ class _Facts:
         if self._on != _NONE:
             return _NONE
         said = self._first("mkl_not_enabled")
+        if self._events.coverage["records"].sum() < _PASTED:
+            return said  # what comes before may have been left out
         return said if said != _NONE else self._first("cpu_features", "cpu_features_onednn")
 
     @cached_property
@@ -270,7 +273,7 @@ class _Facts:
     @cached_property
     def _placed(self) -> Booleans:
         """Whether each node has a device; true as well where its attributes are cut off."""
-        placed = pl.col("attributes").str.contains('_device="', literal=True).fill_null(value=True)
+        placed = pl.col("attributes").str.contains('device="', literal=True).fill_null(value=True)
         return self._nodes.select(placed).to_series().to_numpy()
 
     def other_device(self, row: Integers) -> Integers:

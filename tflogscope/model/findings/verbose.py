@@ -1,0 +1,111 @@
+"""Findings of verbose lines alone: errors, creation, refusals, what began and has no end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from tflogscope.grammar.rewriters import ONEDNN
+from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.frames import only
+from tflogscope.model.once import once
+from tflogscope.model.pipeline import Evidence
+from tflogscope.model.verbose import MADE, PROBLEM, Verbose, verbose_facts
+
+_MUCH = 0.1  # of the time of primitives
+_LEAST_US = 1000.0  # to be worth a word
+
+
+def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
+    """What oneDNN says of itself; of its time only where no op of TensorFlow is known."""
+    if evidence.events.primitives.is_empty():
+        return
+    said = _said(evidence)
+    yield from _messages("onednn-error", said.errors)
+    yield from _open(said)
+    yield from _failed(evidence, said)
+    yield from _messages("onednn-check", said.checks)
+    if evidence.executions.frame.is_empty():
+        yield from _creation(evidence, said)
+        yield from _reorders(evidence)
+
+
+@once
+def _said(evidence: Evidence) -> Verbose:
+    return verbose_facts(_lines(evidence))
+
+
+def _lines(evidence: Evidence) -> pl.DataFrame:
+    return only(evidence.events.primitives, evidence.linked.links["library"] == ONEDNN)
+
+
+def _messages(id_: str, rows: pl.DataFrame) -> Iterator[Finding]:
+    for message, place, count, _, at in rows.rows():
+        facts = {"message": message, "place": place, "times": count if count > 1 else None}
+        yield Finding(id_, message or "?", count, None, [at], facts)
+
+
+def _open(said: Verbose) -> Iterator[Finding]:
+    if said.open.is_empty():
+        return
+    last = said.open.row(-1, named=True)
+    name = " ".join(filter(None, (last["primitive"], last["implementation"])))
+    facts = {
+        "what": "run" if last["event"].startswith("exec") else "creation",
+        "primitive": name,
+        "problem": last["problem"],
+        "more": said.open.height - 1,
+    }
+    yield Finding("primitive-open", name, said.open.height, None, [last["at"]], facts)
+
+
+def passed_over(evidence: Evidence, primitives: pl.Series) -> list[dict[str, Any]]:
+    """Why implementations of some primitives were passed over, as far as the log says it."""
+    refused = _said(evidence).refused
+    return _passed(refused.filter(pl.col("primitive").is_in(primitives.implode())))
+
+
+def _passed(refused: pl.DataFrame) -> list[dict[str, Any]]:
+    name = pl.coalesce("implementation", "primitive")
+    return refused.select("reason", "place", name=name).unique(maintain_order=True).to_dicts()
+
+
+def _failed(evidence: Evidence, said: Verbose) -> Iterator[Finding]:
+    lines = _lines(evidence)
+    for (primitive,), rows in said.failed.group_by("primitive", maintain_order=True):
+        at = rows["at"].to_list()
+        problem = lines.filter(at=at[0])["problem"].first()
+        facts = {"passed": _passed(rows), "problem": problem}
+        yield Finding("no-implementation", str(primitive), rows.height, None, at, facts)
+
+
+def _creation(evidence: Evidence, said: Verbose) -> Iterator[Finding]:
+    """More time goes into making primitives than into running them."""
+    lines = _lines(evidence)
+    made = only(lines, lines["event"].str.contains(MADE))
+    ran = float(only(lines["duration_us"], lines["event"] == "exec").sum() or 0)
+    if said.made_us < _LEAST_US or said.made_us <= ran:
+        return
+    costly = made.group_by("primitive").agg(pl.col("duration_us").sum()).sort("duration_us")
+    primitive = costly["primitive"].last()
+    problems = made.filter(pl.col("primitive") == primitive)[PROBLEM].n_unique()
+    if problems < 2:  # each is made once, before its first run
+        return
+    facts = {"took": said.made_us, "ran": ran, "problems": problems}
+    at = made["at"].to_list()
+    yield Finding("primitive-creation", str(primitive or "?"), said.made, None, at, facts)
+
+
+def _reorders(evidence: Evidence) -> Iterator[Finding]:
+    """Reorders take much of the time of primitives."""
+    lines = evidence.linked.of(ONEDNN).lines
+    reorders = only(lines, lines["primitive"] == "reorder")
+    took, whole = (float(each["duration_us"].sum() or 0) for each in (reorders, lines))
+    if took < max(_LEAST_US, _MUCH * whole) or took == whole:
+        return
+    kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
+    facts = {"took": took, "share": took / whole, "names": most(reorders.select(kinds)["kind"])}
+    at = reorders["at"].to_list()
+    yield Finding("reorder-time", "reorder", reorders.height, None, at, facts)

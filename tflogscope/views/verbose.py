@@ -1,0 +1,64 @@
+"""What verbose lines say by themselves: partitions, creation, oneMKL's calls, reasons, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views import document as doc
+
+if TYPE_CHECKING:
+    from tflogscope.model.facts import OneDNN
+    from tflogscope.model.verbose import Verbose
+
+
+def verbose_facts(facts: OneDNN) -> Iterator[doc.Fact]:
+    """What is beside the primitives that ran."""
+    said = facts.verbose
+    yield from _graph(said)
+    if said.external.height:
+        yield doc.Fact("external", "kernels of other libraries: ", _each(said.external.rows()))
+    if said.refused.height:
+        yield doc.Fact("refused", "implementations passed over: ", _refused(said))
+
+
+def mkl_facts(said: Verbose, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
+    """Calls of oneMKL, which are no primitives of oneDNN."""
+    if not said.calls.height:
+        return
+    count = count_of(int(said.calls["count"].sum()), "call")
+    beside = f"{count_of(exec_lines, 'primitive')} of oneDNN in {duration(exec_us)}"
+    yield doc.Fact("oneMKL", f"{count} of oneMKL in {duration(said.calls_us)} beside {beside}")
+    yield doc.Fact("", "", _each(said.calls.select("primitive", "count", "us").rows()))
+
+
+def _graph(said: Verbose) -> Iterator[doc.Fact]:
+    if said.partitions.height:
+        count = count_of(int(said.partitions["count"].sum()), "partition")
+        whole = said.partition_us
+        text = f"{count} in {duration(whole)}"
+        if said.inside:
+            inside = f"the {duration(said.inside_us)} of {count_of(said.inside, 'primitive')}"
+            text += f", which holds {inside} ({duration(whole - said.inside_us)} of their own)"
+        yield doc.Fact("graph API", text)
+        kinds = said.partitions.select("primitive", "implementation", "count", "us").rows()
+        named = [(" ".join(filter(None, row[:2])), *row[2:]) for row in kinds]
+        yield doc.Fact("", "", _each(named))
+    if said.compiled:
+        count = count_of(said.compiled, "partition")
+        yield doc.Fact("compiled", f"{count} in {duration(said.compiled_us)}")
+
+
+def _each(rows: list[tuple[object, ...]]) -> list[str]:
+    return [f"{name} {count_of(int(str(count)), 'run')} {duration(float(str(us)))}"
+            for name, count, us, *_ in rows]
+
+
+def _refused(said: Verbose) -> list[str]:
+    rows = said.refused.sort("count", "at", descending=[True, False]).to_dicts()
+    return [
+        f"{' '.join(filter(None, (row['primitive'], row['implementation'])))}: {row['reason']}"
+        + (f" ({row['count']:,} ×)" if row["count"] > 1 else "")
+        for row in rows
+    ]
