@@ -133,7 +133,7 @@ def _of_group(row: dict[str, Any], *subject: str, **facts: Any) -> Broken:
 def max_retraces(asked: Asked) -> Found | None:
     """Functions that were traced again more often than allowed."""
     if not asked.evidence.shows_eager:
-        return None
+        return _warned_of(asked)
     traces = asked.mine(_traces(asked.evidence), "function")
     retraced = asked.evidence.run.findings.filter(id="retraced")
     advice = dict(retraced.select("subject", "advice").rows())
@@ -149,6 +149,24 @@ def max_retraces(asked: Asked) -> Found | None:
         for row in traces.filter(pl.col("retraces") > asked.limit).to_dicts()
     ]
     return Found(max(traces["retraces"].to_list(), default=0), broken)
+
+
+def _warned_of(asked: Asked) -> Found | None:
+    """TensorFlow's own warnings, in a log that shows no call; None: there are none."""
+    warned = asked.evidence.run.findings.filter(id="retraced").to_dicts()
+    broken = [
+        Broken(
+            {"function": row["subject"]},
+            row["count"],
+            row["source"],
+            lines := tuple(map(int, row["lines"].split(";"))),
+            row["python"],
+            {"advice": row["advice"], "traces": lines},
+        )
+        for row in warned
+        if row["count"] > asked.limit
+    ]
+    return Found(max(row["count"] for row in warned), broken) if warned else None
 
 
 @once

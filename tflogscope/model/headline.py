@@ -171,6 +171,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         alone = onednn_verdict(said)
+        facts["aborts"] = said.findings.filter(id="abort-info")["count"].sum()
         return ("onednn", facts | alone) if alone else ("nothing-ran", facts)
     eager = said.eager.kinds.get("op")
     untimed = not said.eager.has_durations and not said.graph.has_durations

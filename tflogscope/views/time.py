@@ -62,7 +62,7 @@ def _after_ops(known: pl.DataFrame) -> str:
     of_python = pl.col("id") == "python"
     last = known.filter(~of_python)["end"].max()
     if last is None:  # nothing else took time
-        return \"\"
+        return ""
     behind = (pl.col("end") - last).dt.total_microseconds()
     tail = known.filter(of_python).select(pl.min_horizontal(behind, "once")).fill_null(0)
     us = sum(tail.to_series())

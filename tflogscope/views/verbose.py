@@ -51,8 +51,10 @@ def _graph(said: Verbose) -> Iterator[doc.Fact]:
 
 
 def _each(rows: list[tuple[object, ...]]) -> list[str]:
-    return [f"{name} {count_of(int(str(count)), 'run')} {duration(float(str(us)))}"
-            for name, count, us, *_ in rows]
+    return [
+        f"{name} {count_of(int(str(count)), 'run')} {duration(float(str(us)))}"
+        for name, count, us, *_ in rows
+    ]
 
 
 def _refused(said: Verbose) -> list[str]:

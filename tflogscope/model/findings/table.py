@@ -27,6 +27,7 @@ from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
+from tflogscope.model.findings.warnings import warning_findings
 from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.sentences import Row, rows
@@ -161,6 +162,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
     yield from verbose_findings(evidence)
+    yield from warning_findings(evidence)
 
 
 def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
@@ -187,6 +189,7 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), run_us)
     much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
+    much = much or finding.facts.get("worth_a_look")
     return row.severity or ("warning" if much else "note")
 
 

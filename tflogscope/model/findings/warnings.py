@@ -1,0 +1,60 @@
+"""Findings of what TensorFlow says itself: its warnings, its records of where ops run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.frames import is_among, only
+from tflogscope.model.pipeline import Evidence
+from tflogscope.model.python_functions import RETRACE_WARNINGS
+
+_CPU = r"device:(?:CPU|XLA_CPU):\d+$"
+
+
+def warning_findings(evidence: Evidence) -> Iterator[Finding]:
+    """What TensorFlow warned of where no record shows it, and ops that are on another device."""
+    if evidence.executions.calls.is_empty():
+        yield from _retraced(evidence)
+    yield from _aborts(evidence)
+    yield from _on_cpu(evidence)
+
+
+def _retraced(evidence: Evidence) -> Iterator[Finding]:
+    warned = evidence.events.messages(*RETRACE_WARNINGS)
+    name = pl.coalesce(pl.col("function").str.extract(r"([^.]+)$", 1), "callable")
+    for (function,), rows in warned.group_by(name.alias("name"), maintain_order=True):
+        worst = rows.sort("traced").row(-1, named=True)
+        facts = {
+            "alone": True,
+            "warned": rows.height,
+            "traced": worst["traced"],
+            "calls": worst["calls"],
+            "worth_a_look": True,
+        }
+        at = rows["at"].to_list()
+        yield Finding("retraced", str(function), worst["traced"], None, at, facts)
+
+
+def _aborts(evidence: Evidence) -> Iterator[Finding]:
+    """Records of a release that calls the end of an input an error, and says that it is none."""
+    said = evidence.events.messages("executor_abort_info")
+    if said.height:
+        facts = {"status": said["status"][0]}
+        yield Finding("abort-info", "no error", said.height, None, said["at"].to_list(), facts)
+
+
+def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
+    """Eager ops that ran on the CPU, while others ran on another device."""
+    eager = evidence.executions.dispatches.eager
+    devices = eager["device"].unique().drop_nulls()
+    cpu = devices.filter(devices.str.contains(_CPU))
+    others = devices.filter(~devices.str.contains(_CPU))
+    if cpu.is_empty() or others.is_empty():
+        return
+    ran = only(eager, is_among(eager["device"], cpu))
+    other = others.str.extract(r"device:(\S+)$", 1).unique().sort().to_list()
+    facts = {"ops": most(ran["op"]), "all": eager.height, "others": other}
+    yield Finding("on-cpu", "CPU", ran.height, None, ran["at"].to_list(), facts)
