@@ -260,3 +260,24 @@ def test_real_logs() -> None:
 
 def test_the_default_of_the_contract_is_used_by_the_run() -> None:
     assert DEFAULTS["allow_eager_causes"] == causes_that_count("never")
+
+
+# ---- shares of oneDNN's time ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "log", "share"),
+    [
+        ("max_creation_share", "onednn_shapes", 0.806),
+        ("max_reorder_share", "onednn_reorders", 0.197),
+        ("max_reference_share", "onednn_refused", 0.0),
+    ],
+)
+def test_shares_of_the_time_of_onednn(key: str, log: str, share: float) -> None:
+    policy = Policy("p", (Section(None, {**DEFAULTS, key: 0.1}),))
+    verdict = check_run(run_of(log), policy)
+    [check] = [each for each in verdict.checks if each.key == key]
+    assert check.measured == pytest.approx(share, abs=0.001)
+    assert check.passed == (share <= 0.1)
+    assert "unexpected_eager" not in [each.key for each in verdict.checks]
+    assert "were not checked" in verdict.notes[0]

@@ -50,6 +50,9 @@ GOOD: dict[str, Any] = {
     "require_kernels": ["_MklMatMul"],
     "max_unlinked": 0.01,
     "max_unknown": 10,
+    "max_creation_share": 0.5,
+    "max_reorder_share": 0.1,
+    "max_reference_share": 0,
 }
 WRONG: dict[str, list[Any]] = {
     "unexpected_eager": [-1, 0.5, True, "3", [1]],
@@ -64,6 +67,9 @@ WRONG: dict[str, list[Any]] = {
     "require_kernels": [{}, [["a"]]],
     "max_unlinked": [1.5, -1, -0.1, True, "1%"],
     "max_unknown": [2.0, -3, False],
+    "max_creation_share": [1.01, -0.1, "half"],
+    "max_reorder_share": [2, True],
+    "max_reference_share": [-1, [0.1]],
 }
 
 

@@ -21,10 +21,12 @@ from tflogscope.checks.evidence import (
 )
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.links.linked import IS_REFERENCE
 from tflogscope.model.names import op_of_kernel
 from tflogscope.model.once import once
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.unexpected import is_unexpected
+from tflogscope.model.verbose import MADE
 
 ROUNDING = 1e-9  # shares that differ by less are the same
 
@@ -326,6 +328,43 @@ def _limited(asked: Asked, at: pl.DataFrame, count: int, whole: int, **facts: An
     return Found(amount, [broken] if amount > asked.limit else [], facts)
 
 
+def max_creation_share(asked: Asked) -> Found | None:
+    """How much of oneDNN's time goes into making primitives."""
+    lines = asked.evidence.run.primitives
+    made = lines.filter(pl.col("event").str.contains(MADE))
+    return _share_of(asked, made, pl.concat([made, lines.filter(event="exec")]))
+
+
+def max_reorder_share(asked: Asked) -> Found | None:
+    """How much of the time of primitives is that of reorders."""
+    ran = asked.evidence.run.primitives.filter(event="exec")
+    return _share_of(asked, ran.filter(primitive="reorder"), ran)
+
+
+def max_reference_share(asked: Asked) -> Found | None:
+    """How much of the time of primitives is that of reference code."""
+    ran = asked.evidence.run.primitives.filter(event="exec")
+    return _share_of(asked, ran.filter(IS_REFERENCE), ran)
+
+
+def _share_of(asked: Asked, some: pl.DataFrame, every: pl.DataFrame) -> Found | None:
+    """The share of time that some lines have in that of all; None: no line has a time."""
+    if not every["duration_us"].count():
+        return None
+    took, whole = (float(each["duration_us"].sum()) for each in (some, every))
+    share = took / whole if whole else 0.0
+    lines = tuple(some["line"].head(LINES))
+    broken = Broken({"functions": None}, share, some["source"].first(), lines)  # type: ignore[arg-type]  # a text
+    found = [broken] if share > asked.limit + ROUNDING else []
+    return Found(share, found, {"took": took, "whole": whole})
+
+
+OF_ONEDNN = (
+    "forbid_implementations",
+    "max_creation_share",
+    "max_reorder_share",
+    "max_reference_share",
+)
 RULES: dict[str, Callable[[Asked], Found | None]] = {
     rule.__name__: rule
     for rule in (
@@ -337,5 +376,8 @@ RULES: dict[str, Callable[[Asked], Found | None]] = {
         require_kernels,
         max_unlinked,
         max_unknown,
+        max_creation_share,
+        max_reorder_share,
+        max_reference_share,
     )
 }

@@ -42,13 +42,17 @@ def explain(
         str | None,
         option("--at LINE", "Explain what a line of the program asked for: train.py:31."),
     ] = None,
+    primitive: Annotated[
+        str | None,
+        option("--primitive NAME", "Explain a primitive of oneDNN by its problems: matmul."),
+    ] = None,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
     """Say why an op ran eagerly or in a graph, and why as this kernel.
 
     With the lines that show it, what would change it, and where in TensorFlow it is decided.
-    Without --op, --node, --line or --at it explains what it finds in the whole run.
+    Without --op, --node, --line, --at or --primitive it explains what it finds in the whole run.
 
     \b
     Examples:
@@ -56,11 +60,14 @@ def explain(
       tflogscope explain run.log --node dense/MatMul
       tflogscope explain run.log --line 4711
       tflogscope explain run.log --at train.py:31
+      tflogscope explain run.log --primitive matmul
     """
-    asked = (op, node, line, at)
+    asked = (op, node, line, at, primitive)
     if sum(each is not None for each in asked) > 1:
         raise UsageError(
-            "--op, --node, --line and --at are different questions", "explain", "Ask one."
+            "--op, --node, --line, --at and --primitive are different questions",
+            "explain",
+            "Ask one.",
         )
     with opened(named_inputs(logs), grammar, again=True) as run:
         # Not before: polars is imported while the log is scanned.
@@ -70,7 +77,12 @@ def explain(
         from tflogscope.views.findings import findings
         from tflogscope.views.terminal import drawn
 
-        if asked != (None,) * 4:
+        if primitive is not None:
+            from tflogscope.views.primitive import primitive_document
+
+            facts = run.explain(primitive=primitive)
+            document = primitive_document(facts)
+        elif asked != (None,) * len(asked):
             facts = run.explain(op=op, node=node, line=line, at=at)
             document = explain_document(facts)
         else:
@@ -79,5 +91,6 @@ def explain(
             document = [Findings(findings(rows, run))]
         text = json_object(facts) if as_json else drawn(document)
         if not text:
-            text = _NOTHING if run.ops.height else _NO_EXECUTION
+            shows_any = run.ops.height or run.primitives.height
+            text = _NOTHING if shows_any else _NO_EXECUTION
     print_text(text)

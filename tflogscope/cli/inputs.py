@@ -85,7 +85,12 @@ def table_of(
     if store is not None:
         return chosen(getattr(store, name).collect(), where)
     with opened(inputs, grammar) as run:
-        return chosen(getattr(run, name), where)
+        frame: pl.DataFrame = getattr(run, name)
+        if name == "ops" and frame.is_empty():
+            from tflogscope.model.onednn_ops import primitive_ops
+
+            frame = primitive_ops(run.primitives, frame)
+        return chosen(frame, where)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.model.figures import ranked_by, summed
+from tflogscope.model.onednn_difference import problems_of
 from tflogscope.model.step_calls import later_steps
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def difference(before: Tables, after: Tables) -> Facts:
     `modes`, `causes`: counts and times side by side, those that are equal included. `ops`,
     `functions`, `nodes`, `primitives`: those that changed, each with `changes` (`new`, `gone`,
     `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`:
-    those that only one run has (`change`: `new`, `gone`), by id and subject. Times are those
+    those that only one run has (`change`: `new`, `gone`), by id and subject. `problems`: of oneDNN,
+    where no op is in either log (`onednn_difference`). Times are those
     without the log if both runs show what it cost, or else as printed.
     """
     runs = {"before": before, "after": after}
@@ -70,6 +72,7 @@ def difference(before: Tables, after: Tables) -> Facts:
         "functions": functions,
         "nodes": nodes,
         "primitives": _primitives(runs),
+        "problems": None if any(r.ops.height for r in runs.values()) else problems_of(runs),
         "findings": _findings(runs),
     }
 

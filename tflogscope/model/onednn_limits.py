@@ -36,4 +36,4 @@ def _late(events: Events, executions: Executions) -> dict[str, Any]:
     if ran.is_empty() or of_onednn.sum() < 2 or len(events.spans) != 1:
         return {}
     last = frame.select(pl.max_horizontal("at", "end_at").max()).item()
-    return {"line": int(ran.min()) // 16 + 1} if ran.min() > last else {}  # type: ignore[arg-type, operator]
+    return {"line": int(ran.min()) // 16 + 1} if ran.min() > last else {}  # type: ignore[arg-type]

@@ -114,15 +114,21 @@ class Run(Tables):
         node: str | None = None,
         line: int | None = None,
         at: str | None = None,
+        primitive: str | None = None,
     ) -> dict[str, Any]:
         """Why an op, a node or the execution on a line ran where it ran, and as this kernel.
 
-        Exactly one of the four is given. `op` is an op type or a kernel, `node` a node's name or
+        Exactly one of the five is given. `op` is an op type or a kernel, `node` a node's name or
         the end of it after a `/`, `line` a line (from 1) of the first source, `at` a line of the
-        program, `train.py:31`, in logs that have these. Durations are in µs.
+        program, `train.py:31`, in logs that have these, `primitive` a primitive of oneDNN.
+        Durations are in µs.
 
         Raises UsageError if the log has no such execution.
         """
+        if primitive is not None:
+            from tflogscope.model.onednn_ops import explain_primitive
+
+            return explain_primitive(self.primitives, primitive)
         from tflogscope.model.explain import Explainer
 
         explainer = Explainer(self)

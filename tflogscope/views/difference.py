@@ -20,6 +20,7 @@ from tflogscope.views.document import (
     Section,
     Table,
 )
+from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
@@ -87,6 +88,8 @@ def verdict(facts: Facts) -> str:
         found = sum(each["change"] == change for each in facts["findings"])
         if found:
             said.append(f"{count_of(found, 'finding')} {change}")
+    if facts["problems"]:
+        said.insert(0, time_sentence(facts["problems"]))
     said = said or ["other ops, kernels or times" if rows else "nothing changed"]
     text = "; ".join(said)
     # A function's name stays as it is.
@@ -128,7 +131,9 @@ def _document(facts: Facts) -> Iterator[Node]:
     if facts["findings"]:
         said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
         yield Section("Findings of one run only", said)
-    yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
+    yield from problems_section(facts["problems"])
+    if facts["modes"]:
+        yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
     if facts["causes"]:
         yield _counts("Eager ops by cause", facts["causes"], lambda row: str(row["cause"]))
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]

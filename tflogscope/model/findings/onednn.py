@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -263,7 +264,10 @@ def _reference(lines: pl.DataFrame, evidence: Evidence) -> Iterator[Finding]:
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
-    facts = {"kinds": most(slow.select(kinds)["kind"]), "took": total(slow["duration_us"])}
+    facts: dict[str, Any] = {
+        "kinds": most(slow.select(kinds)["kind"]),
+        "took": total(slow["duration_us"]),
+    }
     facts["passed"] = passed_over(evidence, slow["primitive"].unique())
     # oneDNN has nothing better for them, so no change of settings saves that.
     at = slow["at"].to_list()

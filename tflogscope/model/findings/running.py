@@ -10,12 +10,11 @@ from tflogscope.model.pipeline import Evidence
 
 
 def running_at(evidence: Evidence) -> dict[str, str]:
-    """The node or op that began last and has no end (`running`), else the last primitive (`ran`)."""
+    """The node or op that began last and has no end (`running`), else the last primitive."""
     executions = evidence.executions
     left = executions.frame.with_row_index("row").filter(pl.col("status") == "unfinished")
     if left.height:
-        last = left["row"].tail(1)
-        node = spelled(evidence.timeline.columns("node", rows=last)).item()
+        node = spelled(evidence.timeline.columns("node", rows=left["row"].tail(1))).item()
         return {"running": node or rows(executions.signatures["op"], left["signature"].tail(1))[0]}
     ran = evidence.events.primitives.filter(event="exec")
     if ran.is_empty():

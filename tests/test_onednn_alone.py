@@ -1,0 +1,81 @@
+"""Logs of oneDNN alone, as PyTorch, OpenVINO and others write them: an answer of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.command import run_command
+from tests.samples import path_of, run_of
+from tflogscope.errors import UsageError
+
+MATMUL = (
+    "onednn_verbose,v1,primitive,exec,cpu,matmul,{},undef,src:bf16::blocked:ab::f0 "
+    "wei:bf16::blocked:{}::f0 dst:bf16::blocked:ab::f0,attr-scratchpad:user,,{},{}"
+)
+
+
+def test_partitions_hold_the_time_of_their_primitives() -> None:
+    onednn = run_of("onednn_partitions").summary.onednn
+    assert onednn is not None
+    said = onednn.verbose
+    assert said.partitions["count"].sum() == 6
+    assert said.partition_us == pytest.approx(54370.591)
+    assert (said.inside, said.inside_us) == (8, 176.025)
+
+
+def test_calls_of_onemkl_are_apart_and_grouped_by_problem() -> None:
+    run = run_of("onednn_mkl")
+    calls = run.primitives.filter(event="mkl_verbose")
+    assert (calls.height, round(calls["duration_us"].sum(), 2)) == (21, 5470.43)
+    assert not calls["problem"].str.contains("0x").any()
+    assert calls["problem"].n_unique() < calls.height
+    assert run.summary.onednn is not None
+    assert run.summary.onednn.verbose.calls["primitive"].to_list() == ["SGEMM", "GEMM_BF16BF16F32"]
+
+
+def test_ops_are_primitives() -> None:
+    ended = run_command("ops", str(path_of("onednn_reorders")), "--format", "jsonl")
+    rows = pl.read_ndjson(ended.stdout)
+    assert rows.select("kind", "op", "executions").rows() == [
+        ("primitive", "inner_product", 9),
+        ("primitive", "reorder", 3),
+    ]
+    assert rows["primitive_us"].sum() == pytest.approx(155706.565)
+
+
+def test_a_primitive_is_explained_by_its_problems() -> None:
+    facts = run_of("onednn_shapes").explain(primitive="deconvolution")
+    assert (facts["runs"], facts["created"], len(facts["problems"])) == (6, 6, 6)
+    assert facts["problems"][0]["created_us"] == 166500.0
+    with pytest.raises(UsageError, match="no line of such a primitive"):
+        run_of("onednn_shapes").explain(primitive="conv")
+    ended = run_command("explain", str(path_of("onednn_refused")), "--primitive", "matmul")
+    assert b"unsupported scales configuration" in ended.stdout
+
+
+def test_equal_problems_are_compared_whatever_ran_them(tmp_path: Path) -> None:
+    for name, impl, tag, times in (
+        ("a", "brg_matmul:avx512_core_bf16", "BA16a64b2a", (0.6, 0.2)),
+        ("b", "zen:matmul:any", "ab", (0.2, 0.1)),
+    ):
+        shapes = zip(("1x4:4x5", "1x4:4x4"), times, strict=True)
+        lines = [MATMUL.format(impl, tag, *each) for each in shapes]
+        (tmp_path / f"{name}.log").write_text("\n".join(lines) + "\n")
+    ended = run_command("diff", str(tmp_path / "a.log"), str(tmp_path / "b.log"))
+    said = " ".join(ended.stdout.decode().split())
+    assert "2 primitives in 300 µs instead of 800 µs (2.7 times as fast)" in said
+    assert "2 of 2 problems are equal" in said
+    assert "matmul brg_matmul:avx512_core_bf16 → zen:matmul:any" in said
+
+
+def test_what_is_tried_first_is_no_reference_code(tmp_path: Path) -> None:
+    line = "onednn_verbose,v1,primitive,exec,cpu,{},simple:any,undef,src:f32::blocked:ab::f0 "
+    line += "dst:f32::blocked:ab::f0,,{},2x3,0.5\n"
+    log = tmp_path / "run.log"
+    log.write_text(line.format("concat", "axis:1") + line.format("reorder", ""))
+    said = run_command("analyze", str(log)).stdout
+    assert b"reorder simple:any 1 run" in said
+    assert b"concat simple:any 1 run" not in said

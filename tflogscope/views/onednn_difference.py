@@ -1,0 +1,57 @@
+"""What `tflogscope diff` says of oneDNN's time: a sentence, and the problems that both ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views.document import Column, Node, Paragraph, Section, Table
+
+Facts = dict[str, Any]
+_SHOWN = 10
+_SAME = 1.02  # times that differ by less are the same
+_PROBLEMS = (
+    Column("name", "problem", "name"),
+    Column("runs_before", "runs", "count"),
+    Column("runs_after", "after", "count"),
+    Column("us_before", "time", "us"),
+    Column("us_after", "after", "us"),
+    Column("changed", "implementation", "name"),
+)
+
+
+def time_sentence(facts: Facts) -> str:
+    """`12 primitives in 1.93 ms instead of 5.73 ms (3.0 times as fast)`, on equal problems."""
+    was, now = facts["before_us"], facts["after_us"]
+    count = count_of(facts["runs_after"], "primitive")
+    if not was or not now:
+        return f"{count} in {duration(now)}"
+    ratio = was / now
+    how = "as fast" if ratio > 1 else "as long"
+    times = f"{max(ratio, 1 / ratio):.1f} times {how}"
+    same = max(ratio, 1 / ratio) < _SAME
+    said = "as before" if same else f"instead of {duration(was)} ({times})"
+    both = facts["both"]
+    equal = f"{len(both)} of {max(facts['before'], facts['after'])} problems are equal"
+    changed = {_changed(row) for row in both if row["implementations_before"]} - {""}
+    kinds = f"; {', '.join(sorted(changed)[:3])}" if changed else ""
+    return f"{count} in {duration(now)} {said}; {equal}{kinds}"
+
+
+def _changed(row: Facts) -> str:
+    was, now = row["implementations_before"], row["implementations_after"]
+    return "" if was == now else f"{row['primitive']} {was} → {now}"
+
+
+def problems_section(facts: Facts | None) -> Iterator[Node]:
+    """The problems that both runs have."""
+    if not facts or not facts["both"]:
+        return
+    rows = [
+        {**row, "name": f"{row['primitive']} {row['problem']}", "changed": _changed(row)}
+        for row in facts["both"]
+    ]
+    more = len(rows) - _SHOWN
+    said = [Paragraph(f"and {more} more (--json has all)")] if more > 0 else []
+    yield Section("Problems of oneDNN that both have", [Table(_PROBLEMS, rows[:_SHOWN]), *said])

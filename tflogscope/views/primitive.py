@@ -1,0 +1,55 @@
+"""What `tflogscope explain --primitive` says: each problem, its time, what was passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
+from tflogscope.views.text import shorten
+
+Facts = dict[str, Any]
+_SHOWN = 12  # problems, and reasons
+_NAME = 60  # cells
+_PROBLEMS = (
+    Column("problem", "problem", "name"),
+    Column("implementation", "implementation", "name"),
+    Column("runs", "runs", "count"),
+    Column("us", "time", "us"),
+    Column("first_us", "first run", "us"),
+    Column("created", "created", "count"),
+    Column("created_us", "in", "us"),
+    Column("line", "first line", "line"),
+)
+
+
+def primitive_document(facts: Facts) -> doc.Document:
+    """The problems of a primitive, the most time first."""
+    name = facts["asked"]["primitive"]
+    return [doc.Section(shorten(name, _NAME), [*_said(facts)]), *_refused(facts["refused"])]
+
+
+def _said(facts: Facts) -> Iterator[doc.Node]:
+    made = count_of(facts["created"], "creation")
+    created = f", {made} in {duration(facts['created_us'])}" if facts["created"] else ""
+    ran = f"{count_of(facts['runs'], 'run')} in {duration(facts['total_us'])}{created}, "
+    yield doc.Paragraph(f"{ran}{count_of(len(facts['problems']), 'problem')}.")
+    rows = [{**each, "line": each["lines"][0]} for each in facts["problems"]]
+    if rows:
+        yield doc.Table(_PROBLEMS, rows[:_SHOWN])
+    if len(rows) > _SHOWN:
+        yield doc.Paragraph(f"and {len(rows) - _SHOWN} more (--json has all)")
+
+
+def _refused(rows: list[Facts]) -> Iterator[doc.Section]:
+    """Why implementations were passed over."""
+    said: list[doc.Node] = [doc.Item(_refusal(each)) for each in rows[:_SHOWN]]
+    if said:
+        yield doc.Section("Implementations passed over", said)
+
+
+def _refusal(row: Facts) -> doc.Text:
+    name, times = row["implementation"] or "an implementation", count_of(row["count"], "time")
+    return f"{name}: {row['reason']} ({times}, first on line ", doc.Line(row["line"]), ")"
