@@ -93,10 +93,59 @@ def test_every_era_of_the_grammar_is_read() -> None:
     samples = [sample for sample in verbose_samples() if sample.fields["event"] == "exec"]
     columns = [
         "event", "engine", "primitive", "prop_kind", "memory_descriptors", "attributes",
-        "auxiliary", "problem", "duration_us",
+        "auxiliary", "problem", "duration_us", "onednn_version",
     ]  # fmt: skip
     rows = [{name: sample.fields.get(name) for name in columns} for sample in samples]
     found = benchdnn_cases(pl.DataFrame(rows, infer_schema_length=None))
     assert found.drop_nulls("line").height > found.height / 2
     unread = found.filter(pl.col("reason").str.contains("known form"))["primitive"].to_list()
     assert set(unread) <= {"sdpa", "sum"}  # a buffer that was too small has `#`
+
+
+@pytest.mark.parametrize(
+    ("attributes", "options"),
+    [
+        ("attr-dropout:ab:s32:0:0", "--attr-dropout=0.5:12345:ab:0"),
+        ("attr-dropout:ab:s64:1:1", "--attr-dropout=0.5:12345:ab:987654321:1"),
+        (
+            "attr-scales:src0:0:f32:host_scalar attr-zero-points:src0:0:s32:host_scalar",
+            "--attr-scales=src0:host_scalar:0.5 --attr-zero-points=src0:host_scalar:1",
+        ),
+        (
+            "attr-scales:src0:0:f32 attr-zero-points:wei:3:s8:32x1 "
+            "attr-precomputed-reductions:src0:3:s32:1x32",
+            "--attr-scales=src0:0:0.5 --attr-zero-points=wei:3:s8:32x1 "
+            "--attr-precomputed-reductions=src0:3:s32:1x32",
+        ),
+        ("attr-post-ops:binary_add:f32:3:ab:600x1", "--attr-post-ops=binary_add:f32:3:ab:600x1"),
+    ],
+)
+def test_attributes_of_3_13(attributes: str, options: str) -> None:
+    """Lines of onednn 2026.1.0 that benchdnn of 3.13.1 takes, and prints again."""
+    descriptors = "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0"
+    row = {
+        "event": "exec", "engine": "cpu", "primitive": "matmul", "prop_kind": "undef",
+        "memory_descriptors": descriptors, "attributes": attributes, "auxiliary": None,
+        "problem": "128x256:256x512", "duration_us": 1.0, "onednn_version": "3.13.2",
+    }  # fmt: skip
+    [line] = benchdnn_cases(pl.DataFrame([row]))["line"]
+    assert all(option in line.split() for option in options.split())
+
+
+def test_a_select_and_a_sparse_source() -> None:
+    src = "src:f32::blocked:abcd::f0"
+    select = {
+        "event": "exec", "engine": "cpu", "primitive": "binary", "prop_kind": "undef",
+        "memory_descriptors": f"{src} {src} src:s8::blocked:abcd::f0 dst:f32::blocked:abcd::f0",
+        "attributes": None, "auxiliary": "alg:binary_select", "duration_us": 2.0,
+        "problem": "2x8x12x12:2x8x12x12:2x8x12x12", "onednn_version": "3.13.2",
+    }  # fmt: skip
+    sparse = {
+        **select, "primitive": "matmul", "problem": "128x256:256x64", "auxiliary": None,
+        "memory_descriptors": "src:f32::sparse:csr::f0 wei:f32::blocked:ab::f0 "
+        "dst:f32::blocked:ab::f0", "duration_us": 1.0,
+    }  # fmt: skip
+    found = benchdnn_cases(pl.DataFrame([select, sparse]))
+    assert "--sdt=f32:f32 --ddt=f32 --stag=abcd:abcd --dtag=abcd" in found["line"][0]
+    assert found["line"][0].endswith(" 2x8x12x12:2x8x12x12")
+    assert found["reason"][1] == ("the number of non-zero values of a CSR source is not in the log")

@@ -26,6 +26,8 @@ _PLACE = re.compile(r"\{([^}]*)\}")
 _KNOWN = re.compile(r"[A-Za-z0-9_.:+-]*")
 _UNKNOWN = re.compile(r"[^A-Za-z0-9_.:+ ,;()-]")
 _LAYOUT = re.compile(r"[A-Za-z]\w*")
+_MASKS = "masks by number"
+_HOST = "host_scalar"
 _WITH_LAYOUT = {"", "any", "blocked"}  # other kinds of layouts have no name
 
 
@@ -43,10 +45,11 @@ def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
         line, primitive, problem, reason, count, time_us: `reason` is null where there is a line.
     """
     ran = primitives.filter(event="exec").drop_nulls("primitive")
-    found = ran.group_by(_PROBLEM, maintain_order=True).agg(
+    ran = ran.with_columns(pl.when(_takes_masks()).then(pl.lit("yes")).alias(_MASKS))
+    found = ran.group_by(*_PROBLEM, _MASKS, maintain_order=True).agg(
         count=pl.len(), time_us=pl.col("duration_us").sum()
     )
-    said = [_said(each) for each in found.select(_PROBLEM).iter_rows(named=True)]
+    said = [_said(each) for each in found.select(*_PROBLEM, _MASKS).iter_rows(named=True)]
     cases = found.with_columns(
         line=pl.Series([line for line, _ in said], dtype=pl.String),
         reason=pl.Series([reason for _, reason in said], dtype=pl.String),
@@ -72,6 +75,18 @@ def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
         said = _UNKNOWN.sub("?", f"{what}: {row['reason']}")
         text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {said}"
         stream.write(f"{text}\n".encode())
+
+
+def _takes_masks() -> pl.Expr:
+    """Whether benchdnn of a release takes masks as numbers: from 3.10 on."""
+    release = (
+        pl.col("onednn_version")
+        .cast(pl.String)
+        .str.extract_groups(r"^(?<major>\d+)\.(?<minor>\d+)")
+        .struct
+    )
+    major, minor = (release.field(name).cast(pl.Int64) for name in ("major", "minor"))
+    return ((major > 3) | ((major == 3) & (minor >= 10))).fill_null(value=False)
 
 
 @cache
@@ -103,7 +118,7 @@ def _line(row: Mapping[str, str]) -> str:
         for option in [*_table()["head"], *driver["options"]]
         if (text := _option(option, facts, driver)) is not None
     ]
-    attributes = _attributes(row["attributes"], driver)
+    attributes = _attributes(row["attributes"], {**driver, _MASKS: row[_MASKS]})
     return " ".join([f"--{driver['name']}", *options, *attributes, _problem(row, facts, driver)])
 
 
@@ -211,6 +226,9 @@ def _layout(arg: str, parts: Mapping[str, str]) -> str | None:
         return "any"
     if "tag" not in parts and "kind" not in parts:
         return None
+    if parts.get("kind") == "sparse":
+        kind = f"a {parts['tag'].upper()} {_table()['said'].get(arg, arg)}"
+        raise _CantSayError(f"the number of non-zero values of {kind} is not in the log")
     if parts.get("kind", "") not in _WITH_LAYOUT or not _LAYOUT.fullmatch(parts["tag"]):
         raise _CantSayError(f"the layout of {arg} has no name")
     return parts["tag"]
@@ -263,7 +281,7 @@ def _post_op(text: str, driver: Mapping[str, Any]) -> str:
                 return f"{name}:{_policy(values[0], driver)}" if values[0] else name
             while values and not entry.get("all") and values[-1] == entry["parts"][len(values) - 1]:
                 values.pop()
-            return ":".join([name, *map(str, values)])
+            return ":".join([name, *map(str, values)]).removesuffix(":")
     raise _CantSayError(f"benchdnn has no post-op {name[:60]}")
 
 
@@ -285,11 +303,13 @@ def _quantized(text: str, otherwise: list[Any], driver: Mapping[str, Any]) -> st
     if rest and re.fullmatch(r"[-+.\de]*\*?", rest[0]):
         value = rest.pop(0).removesuffix("*") or value
     kind_given, groups, *more = [*rest, "", ""][: max(2, len(rest))]
+    if groups == _HOST:  # its value is a number of the program's, and has no mask
+        return ":".join([arg, _HOST, str(value), *([kind_given] if kind_given != kind else [])])
     number = whole(mask)
     if more or number is None:
         raise _CantSayError(f"benchdnn does not read {text[:60]}")
-    policy = _policy(number, driver)
-    parts = [arg, policy, *([str(value)] if policy == "common" else [])]
+    policy = mask if driver[_MASKS] else _policy(number, driver)
+    parts = [arg, policy, *([str(value)] if policy in ("common", "0") else [])]
     if groups or kind_given not in ("", kind):
         parts.append(kind_given)
     return ":".join([*parts, *([groups] if groups else [])])

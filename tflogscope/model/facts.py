@@ -41,6 +41,7 @@ class Recorded(NamedTuple):
     tensorflow_dialect: str | None
     onednn_version: str | None
     onednn_verbose_lines: int
+    mkl_lines: int
     onednn_unread_lines: int
     has_thread_ids: bool
     problems: list[str]

@@ -8,6 +8,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
+from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
@@ -101,7 +102,6 @@ def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFram
 _AUXILIARY = pl.concat_str(
     "auxiliary", "message", "source_location", separator=",", ignore_nulls=True
 ).replace("", None)
-_QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 
 
 def primitives_table(
@@ -121,7 +121,7 @@ def primitives_table(
     ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
     is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
-        time=(pl.col("time") + _zone(events)).cast(pl.Datetime("us")),
+        time=(pl.col("time") + utc_offset(events)).cast(pl.Datetime("us")),
         # oneDNN prints its header before the first line, but create_nested lines may precede it.
         onednn_version=pl.when(
             ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (known | is_header)
@@ -132,20 +132,6 @@ def primitives_table(
         python=lines.named(lines.of_executions.gather(execution)),
     )
     return as_table("primitives", with_places(events.spans, table))
-
-
-def _zone(events: Events) -> int:
-    """µs from UTC, in which oneDNN counts, to the time in which the log's records do."""
-    rows = events.primitives.select("at", "time").drop_nulls()
-    if rows.is_empty():
-        return 0
-    before = events.record_times.rename({"time": "record"})
-    near = rows.join_asof(before, on="at").drop_nulls("record")
-    if near.is_empty():
-        return 0
-    median = (near["record"] - near["time"]).cast(pl.Float64).median()
-    assert isinstance(median, float)  # noqa: S101  a column of floats without nulls has a median
-    return round(median / _QUARTER_HOUR) * _QUARTER_HOUR
 
 
 # ---- rewrites: each that the log shows, and whether it ever ran ----------------------------------

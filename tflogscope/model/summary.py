@@ -12,6 +12,8 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.events.onednn import MKL_MARKER
+from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model import sentences
@@ -51,7 +53,8 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
     """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
     coverage = events.coverage
     counts = {name: sum(coverage[name]) for name in _COUNTS}
-    first, last = events.time_span()
+    first, last = _span(events)
+    mkl_lines = int((events.primitives["marker"] == MKL_MARKER).sum())
     return Recorded(
         sources=coverage["source"].to_list(),
         **counts,
@@ -60,7 +63,8 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
         ),
         tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
         onednn_version=_joined(coverage["onednn_version"]),
-        onednn_verbose_lines=events.verbose_count,
+        onednn_verbose_lines=events.verbose_count - mkl_lines,
+        mkl_lines=mkl_lines,
         onednn_unread_lines=len(events.unread),
         has_thread_ids=events.has_threads,
         problems=events.problems(),
@@ -76,6 +80,17 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
             pl.Series([span.account.process for span in events.spans], dtype=pl.String)
         ),
     )
+
+
+def _span(events: Events) -> tuple[int | None, int | None]:
+    """The first and the last time; in a log of no execution also those of oneDNN's lines."""
+    known = [time for time in events.time_span() if time is not None]
+    if not events.runs.height and "executing_op" not in events.seen:
+        times = events.primitives["time"].drop_nulls()
+        if times.len():
+            zone = utc_offset(events)
+            known += [int(times.min()) + zone, int(times.max()) + zone]  # type: ignore[arg-type]
+    return min(known, default=None), max(known, default=None)
 
 
 def _joined(values: pl.Series) -> str | None:

@@ -141,10 +141,14 @@ def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
 
 
 def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
-    total = facts.exec_us
-    count = count_of(facts.exec_lines, "primitive")
-    yield doc.Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
-    known = facts.implementations.drop_nulls("primitive")
+    total, known = facts.exec_us, facts.implementations.drop_nulls("primitive")
+    read = int(known["count"].sum())
+    count, unread = count_of(read, "primitive"), facts.exec_lines - read
+    but = f"; of {count_of(unread, 'run')} the line can't be read" if unread else ""
+    if not read:
+        yield doc.Fact("runs", f"no line of {count_of(facts.exec_lines, 'run')} can be read")
+        return
+    yield doc.Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}{but}")
     yield doc.Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
     if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))

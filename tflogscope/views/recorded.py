@@ -75,9 +75,13 @@ def _torn(said: Recorded) -> str:
     but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
     if _all_behind_others(said):
         return (
-            f"{count_of(said.torn, 'line')}: other text comes before TensorFlow's "
-            "records, such as the times that CI and containers add; taken apart again"
-            f"{but}. Record without it (tflogscope record)."
+            f"{count_of(said.torn, 'line')}: other text comes before TensorFlow's records, such as "
+            f"a progress bar or times; the records are read{but}."
+        )
+    if not said.onednn_verbose_lines:
+        return (
+            f"{count_of(said.torn, 'line')}: the program's text (standard output), or text that "
+            f"somebody added, is in the lines of TensorFlow's records; taken apart again{but}."
         )
     return (
         f"{count_of(said.torn, 'line')}: oneDNN's or the program's text (standard output) "
@@ -104,6 +108,8 @@ def _format(said: Recorded) -> list[str]:
             "VLOG level not known" if level is None else f"VLOG level {level}",
         ]
     version, lines = said.onednn_version, said.onednn_verbose_lines
+    if said.mkl_lines:
+        found.append(f"{count_of(said.mkl_lines, 'line')} of oneMKL")
     if not lines:
         return [*found, "no line of oneDNN"]
     found.append(f"oneDNN {version}" if version else "oneDNN without a header")
