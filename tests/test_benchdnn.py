@@ -111,10 +111,10 @@ def test_every_era_of_the_grammar_is_read() -> None:
             "attr-scales:src0:0:f32:host_scalar attr-zero-points:src0:0:s32:host_scalar",
             "--attr-scales=src0:host_scalar:0.5 --attr-zero-points=src0:host_scalar:1",
         ),
+        ("attr-scales:src0:0:f32", "--attr-scales=src0:0:0.5"),
+        ("attr-zero-points:wei:3:s8:32x1", "--attr-zero-points=wei:3:s8:32x1"),
         (
-            "attr-scales:src0:0:f32 attr-zero-points:wei:3:s8:32x1 "
             "attr-precomputed-reductions:src0:3:s32:1x32",
-            "--attr-scales=src0:0:0.5 --attr-zero-points=wei:3:s8:32x1 "
             "--attr-precomputed-reductions=src0:3:s32:1x32",
         ),
         ("attr-post-ops:binary_add:f32:3:ab:600x1", "--attr-post-ops=binary_add:f32:3:ab:600x1"),
