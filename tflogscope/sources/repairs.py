@@ -23,7 +23,8 @@ _NODE = (
     rf"{_STARTS_AND_ENDS}: \d+ step -?\d+ \{{\{{node [^\n]*\}}\}} = "
     rf"\w+\[[^\n]*\)(?: is dead:?)? +device: {_DEVICE}"
 )
-_HINTS = (b"Executing op ", b"Process node: ", b"kernel done: ", b"exec,")
+_PLACE = rf"[^\s()]+: \(\w+\):? ?{_DEVICE}"
+_HINTS = (b"Executing op ", b"Process node: ", b"kernel done: ", b"exec,", b"): /job:", b")/job:")
 
 
 class Repair(NamedTuple):
@@ -91,8 +92,9 @@ def record_patterns(grammar: Grammar) -> tuple[str, str]:
 @cache
 def _known(record: str, marker: str, begin: str = "") -> re.Pattern[bytes]:
     """A record that says what ran, up to the end of its line; other text may be before it."""
-    site = r"(?: *\d+ )?\S*\b"
-    whole = rf"{record}{site}(?:execute\.cc:\d+\] {_DISPATCH}|executor\.cc:\d+\] {_NODE})"
+    site = r"(?: *\d+ )?(?![A-Za-z]:[\\/])\S*\b"
+    whole = rf"{record}{site}(?:execute\.cc:\d+\] {_DISPATCH}|executor\.cc:\d+\] {_NODE}|"
+    whole += rf"placement:\d+\] {_PLACE})"
     verbose = rf"{marker},(?:[^,\n]*,){{0,4}}exec,(?:[^,\n]*,){{3,}}[0-9][0-9.e+-]*"
     return re.compile(f"{begin}(?:{whole}|{verbose})$".encode(), re.MULTILINE)
 
@@ -109,7 +111,7 @@ def _rows(record: str, marker: str) -> Sequence[Repair]:
 
 def _read(record: str, marker: str) -> Iterator[Repair]:
     names = {"record": record, "marker": marker, "text": f"(?:{record}|{marker},)"}
-    names |= {"dispatch": _DISPATCH, "node": _NODE}
+    names |= {"dispatch": _DISPATCH, "node": _NODE, "place": _PLACE}
 
     def compiled(pattern: str) -> re.Pattern[bytes]:
         whole = re.sub(r"\{([a-z]+)\}", lambda name: names[name[1]], pattern)

@@ -20,6 +20,7 @@ def warning_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _retraced(evidence)
     yield from _aborts(evidence)
     yield from _on_cpu(evidence)
+    yield from _placed(evidence)
 
 
 def _retraced(evidence: Evidence) -> Iterator[Finding]:
@@ -58,3 +59,20 @@ def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
     other = others.str.extract(r"device:(\S+)$", 1).unique().sort().to_list()
     facts = {"ops": most(ran["op"]), "all": eager.height, "others": other}
     yield Finding("on-cpu", "CPU", ran.height, None, ran["at"].to_list(), facts)
+
+
+def _placed(evidence: Evidence) -> Iterator[Finding]:
+    """Where nodes are placed, in a log that shows none of them run."""
+    placed = evidence.events.messages("placement")
+    if placed.is_empty() or evidence.executions.frame.height:
+        return
+    device = placed["device"].str.extract(r"device:(\S+)$", 1).alias("device")
+    counts = device.value_counts().sort("count", "device", descending=[True, False])
+    on_cpu = only(placed["op"], device.str.contains("CPU"))
+    facts = {
+        "devices": [f"{count:,} on {name}" for name, count in counts.rows()],
+        "ops": most(on_cpu) if 0 < on_cpu.len() < placed.height else [],
+        "worth_a_look": True,
+    }
+    at = placed["at"].to_list()
+    yield Finding("placed", counts["device"][0], placed.height, None, at, facts)

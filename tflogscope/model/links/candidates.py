@@ -28,7 +28,13 @@ from tflogscope.model.frames import (
     rows,
     where,
 )
-from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
+from tflogscope.model.links.kernels import (
+    ACCELERATED,
+    ANY,
+    COMPILED,
+    COMPILED_ATTRIBUTE,
+    families_of,
+)
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.once import once
 from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
@@ -70,6 +76,7 @@ def families(executions: Executions) -> Integers:
     of_kernels = np.full(signatures.height, -1)
     of_kernels[others] = families_of(rows(signatures, others))
     found = of_kernels[frame["signature"].to_numpy()].astype(np.int16)
+    _add_accelerated(executions, found)
     attributes = executions.runs.definitions["attributes"]
     jit = where(attributes.str.contains(COMPILED_ATTRIBUTE, literal=True))
     calls = where(pl.Series(compiled_calls(executions)))
@@ -77,6 +84,16 @@ def families(executions: Executions) -> Integers:
         if len(compiled):
             found[np.isin(frame[column].to_numpy(), compiled)] = COMPILED
     return np.asarray(found)
+
+
+def _add_accelerated(executions: Executions, found: Integers) -> None:
+    """Put the family that may run anything for ops on a device whose kernels are oneDNN's."""
+    frame = executions.frame
+    of = (executions.runs.definitions, "definition"), (executions.dispatches.eager, "dispatch")
+    for table, column in of:
+        there = where(table["device"].str.contains(ACCELERATED).fill_null(value=False))
+        if len(there):
+            found[np.isin(filled(frame[column]), there)] = ANY
 
 
 @once

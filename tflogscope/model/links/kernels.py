@@ -18,7 +18,7 @@ from tflogscope.model.frames import Integers
 
 OUTPUT, NO_TENSOR = -1, -2  # of OPERANDS: the kernel's first output; none, or it is not known which
 NUMBERS = {family.name: number for number, family in enumerate(FAMILIES)}
-COMPILED = NUMBERS["compiled"]
+COMPILED, ANY = NUMBERS["compiled"], NUMBERS["other"]
 # Kernels whose own work is a reorder: transposes and quantization that the program asked for.
 REORDERING = tuple(
     number for number, family in enumerate(FAMILIES) if family.primitives == ("reorder",)
@@ -32,6 +32,9 @@ OPERANDS = np.array(
 )
 # Of a node that calls a function made with jit_compile=True (compiler/jit/defs.cc).
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"
+
+# Devices of Intel's plug-in, whose kernels keep the names of their ops (itex/core/kernels/gpu).
+ACCELERATED = "device:XPU:"
 
 _OF_OPS = {op.name: number for number, family in enumerate(FAMILIES) for op in family.ops}
 _OF_OPS |= {
