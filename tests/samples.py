@@ -35,6 +35,7 @@ _FOLDERS = (
     ROOT / "tests" / "lines",
     ROOT / "tests" / "ranks",
     ROOT / "tests" / "time",
+    ROOT / "tests" / "far" / "logs",
 )
 _SUFFIX = ".log.zst"
 KEPT = sorted(path.name.partition(".log.")[0] for each in _FOLDERS for path in each.glob("*.log.*"))

@@ -96,6 +96,7 @@ def unexpected_eager(asked: Asked) -> Found | None:
         "first": first.get("function"),
         "line": first.get("line"),
         "own": int(evidence.eager["own"].sum()),
+        "notebook": evidence.run.in_notebook,
     }
     return Found(counted.height, broken, facts, asked.limit)
 

@@ -85,10 +85,10 @@ def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:
 
 def _text(grammar: Grammar, message: Message, sample: Sample) -> str:
     """The sample line without its prefix. Raises Misfit if it is of another file."""
-    if message.file in {each.file for each in grammar.markers.markers if each.table == "texts"}:
-        return sample.line  # it has no prefix
     pieces = grammar.split_prefix(sample.line)
     if pieces is None:
+        if message.file in {each.file for each in grammar.markers.markers}:
+            return sample.line  # it needs none
         raise _wrong(message, sample, "it has no known prefix", 0)
     if pieces[0] != message.file:
         raise _wrong(message, sample, f"it is a line of {pieces[0]}, not of {message.file}", 0)

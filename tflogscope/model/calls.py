@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.executing import read_executing
 from tflogscope.model.executions import Executions
 from tflogscope.model.frames import (
     Integers,
@@ -77,15 +78,16 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         return calls.with_columns(
             begin="entered", begin_at="entered_at", before_us=pl.lit(None, pl.Int64)
         )
-    own = pl.concat(
+    named = [
         events.messages(id_).select("at", "thread", "time", name=field)
         for id_, field in (
             ("eager_input", "op"),
             ("creating_kernel", "op"),
             ("instantiating_function", "function"),
-            ("executing_op", "op"),
         )
-    ).filter(among(pl.col("name"), calls["name"].unique()))
+    ]
+    named.append(read_executing(events).select("at", "thread", "time", "name"))
+    own = pl.concat(named).filter(among(pl.col("name"), calls["name"].unique()))
     keys = ["thread", "name"]
     before = pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_")
     asked = calls.select(*keys, before).with_columns(pl.col("before_at").fill_null(-1))

@@ -15,6 +15,7 @@ import polars as pl
 
 from tflogscope.errors import InputError
 from tflogscope.events.events import Events
+from tflogscope.model.executing import read_executing
 from tflogscope.model.frames import (
     Integers,
     alike,
@@ -44,11 +45,11 @@ class Dispatches(NamedTuple):
     """`eager`: one row per `Executing op`; `runs`: one row per `Running component function`.
 
     eager: at, time, end_at, end_time, exit (the line at the end of a call), thread, name (as
-    printed), device, is_call, call, dispatch (the row), op, kernel, rewrite, status; of calls
-    entered_at, entered (when the call was entered, before the function was instantiated; null: not
-    printed). runs: at, time, end_at, end_time, failed, function, device, handle, thread, dispatch
-    (row of `eager`, -1: a function called inside another), component (row of
-    `Instantiations.components`, -1: not printed).
+    printed), device, remote (another task runs it), is_call, call, dispatch (the row), op,
+    kernel, rewrite, status; of calls entered_at, entered (when the call was entered, before the
+    function was instantiated; null: not printed). runs: at, time, end_at, end_time,
+    failed, function, device, handle, thread, dispatch (row of `eager`, -1: a function called inside
+    another), component (row of `Instantiations.components`, -1: not printed).
     """
 
     eager: pl.DataFrame
@@ -85,13 +86,8 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
     """Read all dispatches with the components they ran, their ends and their kernels."""
     entering = events.messages("entering_call")
     functions = pl.concat([instantiations.functions, entering["op"]])
-    executing = events.messages("executing_op").select(
-        "at",
-        "time",
-        "thread",
-        "device",
-        name="op",
-        is_call=is_function(pl.col("op")) | among(pl.col("op"), functions),
+    executing = read_executing(events).with_columns(
+        is_call=is_function(pl.col("name")) | among(pl.col("name"), functions)
     )
     named = executing["name"].filter(~executing["is_call"]).n_unique()
     if named > _MOST_OPS:
@@ -195,7 +191,7 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
     failed = holds(pl.col("run_failed")) | holds(pl.col("exit_status") != "OK")
     # Before 2.11 only its component says when a call is over; compiled as a whole, it has none.
     silent = pl.col("is_call") & pl.col("run_at").is_null() & pl.lit(leaving.is_empty())
-    prints_ends = end_at.is_not_null().any().over("is_call") & ~silent
+    prints_ends = end_at.is_not_null().any().over("is_call") & ~silent & ~pl.col("remote")
     status = (
         pl.when(failed)
         .then(pl.lit("failed"))

@@ -14,6 +14,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import REWRITERS
+from tflogscope.model.executing import read_executing
 from tflogscope.model.frames import (
     Integers,
     alike,
@@ -155,8 +156,8 @@ class Instantiations:
             component="function",
             function=function_of_component(pl.col("function")),
         )
-        called = messages("executing_op").select(
-            "at", "thread", function=pl.when(is_function(pl.col("op"))).then("op")
+        called = read_executing(self._events).select(
+            "at", "thread", function=pl.when(is_function(pl.col("name"))).then("name")
         )
         # Something else on that thread says that the executor is complete.
         stops = [messages(id_)[["at", "thread"]] for id_ in _STOPS]

@@ -13,6 +13,7 @@ import polars as pl
 from tflogscope.events.events import MOST_UNREAD, Events
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
+from tflogscope.model.executing import printed_by_python
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
@@ -57,11 +58,11 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
         "no-tensorflow": not any_record,
         "no-executions": any_record and not any_run,
         "no-graph-durations": bool(graph.kinds) and not graph.has_durations,
-        "no-eager-durations": "op" in eager.kinds and eager.kinds["op"].total_us is None,
+        "no-eager-durations": _without_ends(evidence, eager),
         "no-price": graph.has_durations and evidence.costs.price is None,
         "no-thread-ids": any_run and not recorded.has_thread_ids,
         "no-onednn-lines": lacks_lines and not (silent and only_gemm),
-        "low-level": level == 1,
+        "low-level": level == 1 and not recorded.recorded_by_tflogscope,
     }
     counts = {
         "no-gemm-lines": silent if only_gemm or not lacks_lines else 0,
@@ -72,6 +73,13 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
     if counts["unread-onednn-lines"] > MOST_UNREAD:
         found["unread-onednn-lines"]["rows"] = MOST_UNREAD
     return found
+
+
+def _without_ends(evidence: Evidence, eager: ModeRuns) -> bool:
+    """Eager ops ran here, and none has an end."""
+    ran = evidence.executions.dispatches.eager
+    here = (~ran["remote"] & ~ran["is_call"]).any()
+    return here and "op" in eager.kinds and eager.kinds["op"].total_us is None
 
 
 def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
@@ -107,6 +115,8 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "twice": _twice(events),
         "several-processes": several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
+        "remote": _remote(evidence),
+        "python-dispatches": _python_dispatches(evidence),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
         "stack-traces": _stack_traces(events),
         "xla": _compiled(events, executions),
@@ -130,6 +140,23 @@ def _dataset_functions(evidence: Evidence) -> Facts:
     if pruned.height or made.is_empty():
         return {}
     return {"functions": made.height}
+
+
+def _remote(evidence: Evidence) -> Facts:
+    """Ops that other tasks ran: only their logs have the ends."""
+    ran = evidence.executions.dispatches.eager
+    ops = only(ran["device"], ran["remote"] & ~ran["is_call"])
+    tasks = ops.str.extract(r"^/job:([^/]+(?:/replica:\d+)?/task:\d+)", 1).unique().sort()
+    return {"count": len(ops), "tasks": tasks.drop_nulls().to_list()} if len(ops) else {}
+
+
+def _python_dispatches(evidence: Evidence) -> Facts:
+    """Eager ops and calls ran, and no dispatch has a prefix."""
+    eager = evidence.executions.dispatches.eager
+    times = only(eager["time"], ~eager["remote"])
+    if times.is_empty() or not printed_by_python(evidence.events):
+        return {}
+    return {"count": len(times), "bare": times.null_count() or None}
 
 
 def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.executing import printed_by_python
 from tflogscope.model.executions import with_places
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
@@ -100,6 +101,12 @@ class LogRun(Run):
                 return block.text.split(b"\n")[number - 1].decode(errors="replace")
             number -= count
         return None
+
+    @cached_property
+    def in_notebook(self) -> bool:
+        """See `Run.in_notebook`."""
+        eager = self.stages.executions.dispatches.eager
+        return not eager["remote"].all() and printed_by_python(self.events)
 
     @cached_property
     def rewriters(self) -> Rewriters:

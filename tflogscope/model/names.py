@@ -15,6 +15,9 @@ _BACKWARD = r"^__backward_(.+)_\d+$"
 # with the lengths of list attributes; an op name that begins with `_` gets one more before it.
 WRAPPED = r"^__wrapped__.+_device_"
 _WRAPPED_OP = r"^__wrapped__(?:_(_.+?)|([^_].*?))(?:_[A-Za-z_]+_\d+)*_device_"
+# core/common_runtime/partitioning_utils.cc and process_function_library_runtime.cc: the part of a
+# function for one device, with a number drawn at random. Another task runs it by this name.
+_PART = r"_partitioned_\d+_\d+$"
 # data/captured_function.cc names its functions by the dataset op that calls them.
 _DATASET = "Dataset_"
 
@@ -67,8 +70,8 @@ PLUMBING_NODES = ("_SOURCE", "_SINK")
 
 
 def is_function(name: pl.Expr) -> pl.Expr:
-    """Whether an op's name is that of a graph function."""
-    return name.str.contains(_FUNCTION)
+    """Whether an op's name is that of a graph function, or of the part of it that a task runs."""
+    return name.str.contains(_FUNCTION) | name.str.contains(_PART)
 
 
 def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
@@ -78,6 +81,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     `__inference___backward_loss_73_114` is loss, 114, backward. A name of another form is a
     function without uid, flavour `other`.
     """
+    full = full.str.replace(_PART, "")
     kind = full.str.extract(_FUNCTION, 1)
     name = full.str.extract(_FUNCTION, 2)
     backward = name.str.extract(_BACKWARD, 1)

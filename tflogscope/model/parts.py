@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
+from tflogscope.model.executing import read_executing
 from tflogscope.model.executions import with_places
 from tflogscope.model.origin import read_header
 from tflogscope.sources import Source
@@ -85,7 +86,7 @@ def parts_of_one(sources: Sequence[Source]) -> list[Part]:
 def _files(events: Events, sources: Sequence[Source]) -> list[_File]:
     names = ("at", "time")
     # The default sink writes all of these: those of one process are not in two files at one time.
-    ran = [events.messages("executing_op").select(names), events.runs.select(names)]
+    ran = [read_executing(events).select(names), events.runs.select(names)]
     executions = with_places(events.spans, pl.concat(ran).sort("at"))
     lines = events.primitives
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))

@@ -107,6 +107,11 @@ class Run(Tables):
         """
         return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
 
+    @cached_property
+    def in_notebook(self) -> bool:
+        """Whether Python printed its dispatches, as it does in a notebook."""
+        return False
+
     def explain(
         self,
         *,

@@ -25,6 +25,13 @@ def read_blocks(
 
     `block_size` and `line_cap` are for tests. Raises InputError if the system refuses to read.
     """
+    return blocks_of(read_chunks(reader, account, block_size), account, line_cap=line_cap)
+
+
+def read_chunks(
+    reader: Reader, account: SourceAccount, block_size: int = BLOCK_SIZE
+) -> Iterator[Chunk]:
+    """The input unpacked and in UTF-8, cut anywhere. Raises InputError as `read_blocks` does."""
     _keep_memory()
     head = reader.read_at(0, HEAD_SIZE)
     codec = codec_of(head[:MAGIC_SIZE])
@@ -35,7 +42,7 @@ def read_blocks(
         first = next(chunks, Chunk(b"", 0, 0))
         head = first.data[:HEAD_SIZE]
         chunks = _with_first(first, chunks)
-    return blocks_of(to_utf8(chunks, head, account), account, line_cap=line_cap)
+    return to_utf8(chunks, head, account)
 
 
 def _with_first(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -15,7 +15,7 @@ from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.envelopes import Chain, opened_blocks
-from tflogscope.sources.lines import read_blocks
+from tflogscope.sources.lines import read_blocks, read_chunks
 from tflogscope.sources.pieces import Key
 from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 
@@ -89,6 +89,17 @@ class Source:
         """As `blocks`, with what is around each line."""
         self.account = account = SourceAccount()
         return self._pass(account)
+
+    def read_all(self) -> bytes:
+        """All of it at once, unpacked and in UTF-8. Raises InputError if the system refuses."""
+        self.account = account = SourceAccount()
+        reader = self._open()
+        if isinstance(reader, Spool):
+            reader.keep()
+        try:
+            return b"".join(chunk.data for chunk in read_chunks(reader, account))
+        finally:
+            reader.close()
 
     def checksum(self) -> str:
         """SHA-256, in hexadecimal, of the bytes as they came: packed ones stay packed.

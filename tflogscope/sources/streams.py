@@ -23,6 +23,7 @@ from tflogscope.grammar.model import Grammar
 from tflogscope.sources.block import Block, SourceAccount, numbers_at
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
 from tflogscope.sources.envelopes import Chain, opened_blocks
+from tflogscope.sources.notebook import may_be_notebook, outputs_of
 from tflogscope.sources.pieces import Key, Opened
 from tflogscope.sources.readers import Reader, no_room, unreadable
 from tflogscope.sources.repairs import records_of, repairs_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _FAR = 4 << 20  # bytes of the first lines to look at where the first few have no record
 _IN_MEMORY = 1 << 20  # bytes of one process
+_ANY = re.compile(b"")
 
 
 def find_streams(
@@ -94,6 +96,8 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return [source]
     source.is_known = True
     head = source.wrapped_head()
+    if may_be_notebook(head) and (text := outputs_of(source.read_all())) is not None:
+        return [_of_notebook(source, text)]
     envelopes = recognise(head, grammar)
     if envelopes is None and head and (source.size is None or source.size > len(head)):
         head = source.wrapped_head(_FAR)
@@ -107,6 +111,14 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return parted(source, grammar)
     source.rank = wrappers.rank_of(keys.pop()) if keys else None
     return [source]
+
+
+def _of_notebook(source: Source, text: bytes) -> Source:
+    """What the cells of a notebook have put out; lines are those of all outputs, from 1."""
+    kept = _Kept(source.name)
+    lines = text.count(b"\n")
+    kept.add(Opened((), text, 0, lines, lines), _ANY)
+    return Stream(source, kept, "", "notebook")
 
 
 def parted(source: Source, grammar: Grammar) -> list[Source]:
@@ -235,13 +247,13 @@ class Stream(Source):
     others: int = 0
     """Lines of other processes, where this is the only one with records."""
 
-    def __init__(self, whole: Source, kept: _Kept, label: str) -> None:
+    def __init__(self, whole: Source, kept: _Kept, label: str, envelope: str = "") -> None:
         self.name, self.path = f"{whole.name}{label}", f"{whole.path}{label}"
         self.whole = whole.name
         self.account = SourceAccount()
         self.size = kept.size
         self._kept = kept
-        self._envelope = Chain(whole.envelopes).name
+        self._envelope = envelope or Chain(whole.envelopes).name
         self._problem = whole.account.problem
 
     def blocks(self) -> Iterator[Block]:

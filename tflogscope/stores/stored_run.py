@@ -62,6 +62,11 @@ class StoredRun(Run):
         """See `Run.summary`."""
         return self._kept[0]
 
+    @cached_property
+    def in_notebook(self) -> bool:
+        """See `Run.in_notebook`."""
+        return any(each.id == "python-dispatches" for each in self.summary.limits)
+
     @property
     def recorded_as(self) -> dict[str, Any] | None:
         """See `Run.recorded_as`."""

@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import BY_ID, ONEDNN_REWRITES, REWRITERS, Rewriter
+from tflogscope.model.executing import read_executing
 from tflogscope.model.frames import holds
 from tflogscope.model.names import WRAPPED, rewrite_of_kernel
 from tflogscope.model.once import once
@@ -36,7 +37,7 @@ class Plugins(NamedTuple):
 def plugins_of(events: Events) -> Plugins:
     """Plug-ins whose lines or kernels are in the log."""
     seen = events.seen
-    kernels = pl.concat([events.definitions["op"], events.messages("executing_op")["op"]])
+    kernels = pl.concat([events.definitions["op"], read_executing(events)["name"]])
     ran = kernels.unique().to_frame("op").select(rewrite_of_kernel(pl.col("op"))).to_series()
     working = {each.id for each in REWRITERS if seen & {*each.works, *each.rewritten}} | set(
         ran

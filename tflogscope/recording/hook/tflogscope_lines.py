@@ -469,6 +469,8 @@ def _patch_tfe(module: Any) -> None:
         original = getattr(module, f"TFE_Py_{name}")
         setattr(module, f"TFE_Py_{name}", _in_place_of(original, _before(original, at), module))
 
+    # In a notebook Python would print dispatches, and leave out time and thread.
+    module.TFE_Py_EnableInteractivePythonLogging = lambda: None
     original = module.TFE_Py_RecordGradient
 
     def record(*args: Any) -> Any:

@@ -1,0 +1,120 @@
+"""Notebooks, clusters, services and test runners: what the programs of tests/far counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.command import run_command
+from tests.samples import run_of, unpacked
+from tflogscope import Run
+from tflogscope.sources.notebook import outputs_of
+
+LOGS = Path(__file__).parent / "far" / "logs"
+
+
+def eager(run: Run) -> dict[str, int]:
+    """How often each eager op and each function ran."""
+    rows = run.timeline.filter(pl.col("mode").cast(pl.String) == "eager")
+    return dict(rows.group_by(pl.col("op").cast(pl.String)).len().rows())
+
+
+def limits(run: Run) -> dict[str, str]:
+    return {each.id: each.text for each in run.summary.limits}
+
+
+# ---- notebooks -----------------------------------------------------------------------------------
+
+IN_NOTEBOOK = {
+    "_EagerConst": 3, "Fill": 1, "MatMul": 40, "RealDiv": 40, "__inference_step_131": 30,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["nbrec__tf2.21.0.log.zst", "nbrec__tf2.21.0.ipynb.zst"])
+def test_eager_ops_of_a_notebook_are_known_by_what_they_ran(name: str) -> None:
+    run = tflogscope.open_log(LOGS / name)
+    assert eager(run) == IN_NOTEBOOK
+    products = run.timeline.filter(op="MatMul", mode="eager")
+    assert products["python"].to_list() == ["In[2]:3"] * 40
+    assert products["duration_us"].null_count() == 0
+    assert "prints them into the cells" in limits(run)["python-dispatches"]
+    assert "single" not in json.dumps(run.findings["advice"].to_list()).lower()
+    assert run.check().passed
+    assert run.coverage["unknown"].sum() == 0
+
+
+def test_the_gate_says_that_it_is_a_notebook() -> None:
+    assert (
+        "In a notebook"
+        in run_command("check", str(LOGS / "nbrec__tf2.21.0.log.zst")).stdout.decode()
+    )
+
+
+def test_dispatches_without_a_prefix_are_rows_without_a_time() -> None:
+    run = tflogscope.open_log(LOGS / "placement__tf2.21.0.ipynb.zst")
+    found = eager(run)
+    assert found["MatMul"] == 3
+    (function,) = (name for name in found if name.startswith("__inference_step_"))
+    assert found[function] == 2
+    assert run.timeline["start"].null_count() == run.timeline.height
+    assert run.timeline["thread"].null_count() == run.timeline.height
+    assert "without a prefix" in limits(run)["python-dispatches"]
+
+
+def test_a_notebook_on_one_line_is_read_as_well(tmp_path: Path) -> None:
+    notebook = json.loads(unpacked(LOGS / "nbrec__tf2.21.0.ipynb.zst"))
+    for cell in notebook["cells"]:  # nbformat allows both
+        for output in cell["outputs"]:
+            output["text"] = "".join(output["text"])
+    notebook["cells"].reverse()
+    file = tmp_path / "one.ipynb"
+    file.write_text(json.dumps(notebook))
+    assert eager(tflogscope.open_log(file)) == IN_NOTEBOOK
+
+
+def output(name: str, text: str) -> dict[str, str]:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def test_a_line_goes_on_in_the_next_output_of_its_stream() -> None:
+    cell = {
+        "execution_count": 2,
+        "outputs": [output("stderr", "a\nb"), output("stdout", "x\n"), output("stderr", "c\n")],
+    }
+    first = {"execution_count": 1, "outputs": [output("stdout", "first")]}
+    text = {"cells": [cell, {"cell_type": "markdown", "source": "text"}, first], "nbformat": 4}
+    assert outputs_of(json.dumps(text).encode()) == b"first\na\nx\nbc\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"cells": [',
+        b'{"cells": 1, "nbformat": 4}',
+        b'{"metadata": {}}',
+        b'{"cells":' + b"[" * 999,
+    ],
+)
+def test_what_is_no_notebook_is_read_as_it_is(text: bytes, tmp_path: Path) -> None:
+    assert outputs_of(text) is None
+    file = tmp_path / "run.log"
+    file.write_bytes(text + b"\nonednn_verbose,info,oneDNN v2.7.3 (commit N/A)\n")
+    assert tflogscope.open_log(file).coverage["recognised"].sum() == 1
+
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+def test_what_another_task_runs_is_dispatched() -> None:
+    run = run_of("remote_client__tf2.21.0")
+    assert eager(run) == {"Fill": 1, "MatMul": 3, "__inference_step_14": 4}
+    products = run.timeline.filter(op="MatMul")
+    assert products["device"].unique().to_list() == ["/job:worker/replica:0/task:1/device:CPU:0"]
+    assert products["python"].to_list() == ["remote.py:20"] * 3
+    assert run.functions.filter(function="step")["calls"].to_list() == [4]
+    assert {"no-executions", "stopped"}.isdisjoint(limits(run))
+    assert run.check().passed
