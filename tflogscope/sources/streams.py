@@ -115,7 +115,7 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
 
 def _of_notebook(source: Source, text: bytes) -> Source:
     """What the cells of a notebook have put out; lines are those of all outputs, from 1."""
-    kept = _Kept(source.name)
+    kept = _Kept(source.name, len(text))
     lines = text.count(b"\n")
     kept.add(Opened((), text, 0, lines, lines), _ANY)
     return Stream(source, kept, "", "notebook")
@@ -201,9 +201,9 @@ def _followed(
 class _Kept:
     """The lines of one process; many of them in a temporary file. It is a `Reader`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, in_memory: int = _IN_MEMORY) -> None:
         self._name = name
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  for many passes
+        self._file = tempfile.SpooledTemporaryFile(in_memory)  # noqa: SIM115  for many passes
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self.numbers: list[NDArray[np.int64]] = []
