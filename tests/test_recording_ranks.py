@@ -52,6 +52,22 @@ def test_a_path_is_filled_in() -> None:
     assert "OMPI_COMM_WORLD_RANK" in str(refused.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("job", "index", "named"),
+    [
+        ("ps", 0, "ps0"),
+        ("evaluator", 0, "evaluator0"),
+        ("chief", 0, "chief0"),
+        ("worker", 1, "worker1"),
+        ("a/b", 2, "a_b2"),
+    ],
+)
+def test_each_task_of_a_cluster_has_a_name(job: str, index: int, named: str) -> None:
+    cluster = {"worker": ["b:1", "c:1"], "ps": ["d:1"]}
+    given = {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": job, "index": index}})}
+    assert log_path(Path("run.{rank}.log"), given).name == f"run.{named}.log"
+
+
 @pytest.mark.thorough
 def test_each_rank_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -18,7 +18,7 @@ from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
-from tflogscope.model.origin import KEPT_BACK, place_of, tensorflow_version
+from tflogscope.model.origin import KEPT_BACK, tensorflow_version
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def record(
       tflogscope analyze run.log.zst
     """
     from tflogscope.recording import header, recorder
-    from tflogscope.recording.header import log_path
+    from tflogscope.recording.header import log_path, rank_of
     from tflogscope.recording.log_file import LogFile
     from tflogscope.recording.settings import (
         exact_onednn,
@@ -89,7 +89,7 @@ def record(
             "no program is named", "record", "Write it after `--`: record -- python train.py"
         )
     given = given_environment()
-    rank = place_of(given)[1]
+    rank = rank_of(given)
     name = "tflogscope-%Y%m%d-%H%M%S" + ("" if rank is None else f".{rank}")
     path = log_path(output or Path(time.strftime(f"{name}.log.zst")), given)
     found = {"tflogscope": __version__, **header.versions(command)}

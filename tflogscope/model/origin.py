@@ -104,6 +104,17 @@ def moment_us(written: Mapping[str, Any] | None, name: str) -> int | None:
     return round(found.replace(tzinfo=UTC).timestamp() * 1e6)
 
 
+def task_of(settings: object) -> tuple[str, int] | None:
+    """Job and index of a process in its cluster, by its TF_CONFIG; None: that doesn't say them."""
+    if not isinstance(settings, Mapping):
+        return None
+    try:
+        task = json.loads(settings.get("TF_CONFIG") or "")["task"]
+        return str(task["type"]), int(task["index"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
 def place_of(settings: object) -> tuple[str | None, int | None]:
     """Address and rank of a process by its environment, as far as that says them.
 

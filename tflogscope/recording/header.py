@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tflogscope.errors import UsageError
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, place_of, signal_name
+from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, place_of, signal_name, task_of
 from tflogscope.recording.settings import HOOK
 
 MARK = "# tflogscope record "
@@ -210,6 +210,14 @@ _FIELD = re.compile(r"\{([a-z]+)\}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
+def rank_of(environment: Mapping[str, str]) -> str | None:
+    """The task of TF_CONFIG (`worker1`), or else the rank that a launcher says; None: no rank."""
+    if task := task_of(environment):
+        return _UNSAFE.sub("_", f"{task[0]}{task[1]}")
+    rank = place_of(environment)[1]
+    return None if rank is None else str(rank)
+
+
 def log_path(output: Path, environment: Mapping[str, str]) -> Path:
     """The path with `{rank}`, `{host}` and `{pid}` filled in.
 
@@ -218,10 +226,10 @@ def log_path(output: Path, environment: Mapping[str, str]) -> Path:
 
     Raises UsageError if the rank is asked for, and no variable says it.
     """
-    rank = place_of(environment)[1]
+    rank = rank_of(environment)
     if "{rank}" in str(output) and rank is None:
         hint = f"A launcher sets one of TF_CONFIG, {', '.join(RANKS)}; {{pid}} needs none."
         raise UsageError("no variable says which rank this is", str(output), hint)
     host = _UNSAFE.sub("_", platform.node()) or "localhost"
-    known = {"rank": str(rank), "host": host, "pid": str(os.getpid())}
+    known = {"rank": rank or "", "host": host, "pid": str(os.getpid())}
     return Path(_FIELD.sub(lambda field: known.get(field[1], field[0]), str(output)))
