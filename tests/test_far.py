@@ -90,6 +90,15 @@ def test_a_line_goes_on_in_the_next_output_of_its_stream() -> None:
     assert outputs_of(json.dumps(text).encode()) == b"first\na\nx\nbc\n"
 
 
+def test_texts_of_a_list_are_put_together_whatever_ends_them() -> None:
+    texts = ["a\n", "b\\n", "c\n", 'd"\n', "\u00e9"]
+    outputs = [output("stderr", "") | {"text": texts}]
+    cell = {"execution_count": 1, "outputs": outputs}
+    for indent in (None, 1, 2):
+        data = json.dumps({"cells": [cell], "nbformat": 4}, indent=indent).encode()
+        assert outputs_of(data) == ("".join(texts) + "\n").encode()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -118,3 +127,16 @@ def test_what_another_task_runs_is_dispatched() -> None:
     assert run.functions.filter(function="step")["calls"].to_list() == [4]
     assert {"no-executions", "stopped"}.isdisjoint(limits(run))
     assert run.check().passed
+
+
+# ---- progress bars -------------------------------------------------------------------------------
+
+
+def test_lines_of_record_are_found_behind_a_progress_bar() -> None:
+    run = run_of("bars__tf2.21.0")
+    ops = run.timeline.filter(pl.col("mode") == "eager", op="MatMul")
+    lines = {"bars.py:16": 3, "bars.py:22": 3, "bars.py:26": 3}
+    assert dict(ops["python"].value_counts().rows()) == lines
+    assert run.timeline.filter(op="Softmax")["python"].to_list() == ["bars.py:29"]
+    checked = run.check().checks[0]
+    assert checked.measured == 13

@@ -103,7 +103,7 @@ class Twin:
             loose = f".{{{prefix.fraction}}}{''.join(shape[prefix.fraction :])}(?=.)"
             self.prefixes.append((prefix, compiled(loose), compiled(pattern_of(prefix.tokens))))
             needles.append("".join(shape))
-        needles += map(re.escape, self.grammar.markers.literals)
+        needles += map(re.escape, self.grammar.markers.needles)
         self.foreign = compiled("|".join(needles))
         self.hot = {
             name: [Hot(m, scan) for m in file.messages if m.hot for scan in m.hot.scans]

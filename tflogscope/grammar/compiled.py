@@ -123,8 +123,9 @@ class _Compiler:
         for number, prefix in enumerate(prefixes):
             fixed = {at: byte for at, byte in enumerate(prefix.shape) if byte not in letters}
             found.append((number, c.Range(0, len(prefix.shape)), fixed))
-        for literal in self._grammar.markers.literals:
-            found.append((c.NONE, self._literal(literal), dict(enumerate(literal))))  # noqa: PERF401
+        for literal in self._grammar.markers.needles:
+            first = literal[: literal.find(" ") + 1] or literal  # several share its bytes
+            found.append((c.NONE, self._literal(literal), dict(enumerate(first))))
         shared = Counter(each for *_, fixed in found for each in _triples(fixed))
         chosen = [max(_triples(fixed), key=lambda each: shared[each]) for *_, fixed in found]
         anchors = list(dict.fromkeys(chosen))

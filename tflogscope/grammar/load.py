@@ -256,6 +256,7 @@ class _Collector:
                 tuple(entry.get("samples", ())),
                 str(entry.get("table", "verbose")),
                 str(entry.get("file", content.get("file", ""))),
+                bool(entry.get("inside", False)),
             )
             for entry in content.get("marker", [])
         )

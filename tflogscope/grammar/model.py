@@ -195,6 +195,8 @@ class Marker(NamedTuple):
     samples: tuple[str, ...] = ()
     table: str = "verbose"
     file: str = ""
+    inside: bool = False
+    """Whether a record of the table `texts` may also begin in the middle of a line."""
 
 
 class Markers(NamedTuple):
@@ -212,6 +214,12 @@ class Markers(NamedTuple):
     def literals(self) -> tuple[str, ...]:
         """The texts that begin a verbose line."""
         return tuple(marker.literal for marker in self.markers if marker.table == "verbose")
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        """The texts that begin another writer's record in the middle of a line."""
+        inside = (each.literal for each in self.markers if each.inside)
+        return (*self.literals, *inside)
 
 
 class Grammar(NamedTuple):
