@@ -81,6 +81,7 @@ def record(
         installed,
         least_severity,
         settings,
+        uncaptured,
         with_lines,
     )
 
@@ -94,7 +95,7 @@ def record(
     path = log_path(output or Path(time.strftime(f"{name}.log.zst")), given)
     found = {"tflogscope": __version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
-    environment = {**given, **settings(tensorflow, found)}
+    environment = {**given, **settings(tensorflow, found), **uncaptured(given)}
     if lines:
         environment |= with_lines(given)
     screen = Screen(str(path)) if watch else None

@@ -5,12 +5,14 @@ A rule gives the facts of a sentence, and nothing where it doesn't hold.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tflogscope.events.events import MOST_UNREAD, Events
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
 from tflogscope.model.executing import printed_by_python
@@ -115,6 +117,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "twice": _twice(events),
         "several-processes": several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
+        "captured": _captured(evidence),
         "remote": _remote(evidence),
         "python-dispatches": _python_dispatches(evidence),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
@@ -140,6 +143,23 @@ def _dataset_functions(evidence: Evidence) -> Facts:
     if pruned.height or made.is_empty():
         return {}
     return {"functions": made.height}
+
+
+def _captured(evidence: Evidence) -> Facts:
+    """Tests passed under pytest, which keeps what they print."""
+    end = packaged_toml("endings.toml")["pytest"]
+    tails = "\n".join(each.tail.decode("utf-8", "replace") for each in evidence.events.spans)
+    ended = [*re.finditer(end["pattern"], tails, re.MULTILINE)]
+    if not ended:
+        return {}
+    header = evidence.recorded_as or {}
+    command, settings = header.get("command"), header.get("environment")
+    if isinstance(command, list) and isinstance(settings, dict):
+        asked = " ".join(map(str, [*command, settings.get("PYTEST_ADDOPTS", "")]))
+        captures = not re.search(end["options"], asked)
+    else:
+        captures = re.search(end["shown"], tails, re.MULTILINE) is not None
+    return {"passed": int(ended[-1]["passed"])} if captures else {}
 
 
 def _remote(evidence: Evidence) -> Facts:

@@ -50,7 +50,7 @@ _OF_TENSORFLOW = """
     USE_SINGLE_THREAD_MLIR_CONTEXT XLA_BRIDGE XLA_FLAGS
     """
 _KNOWN = {f"TF_{name}" for name in _OF_TENSORFLOW.split()} | {
-    *("XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "KERAS_BACKEND"),
+    *("XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "PYTEST_ADDOPTS"),
 }
 # All of these are their libraries', which have no secrets; a name that looks like one is none's.
 _PREFIXES = ("ONEDNN_", "DNNL_", "OMP_", "KMP_", "ZENDNN_", "ITEX_")

@@ -98,6 +98,12 @@ def with_lines(environment: Mapping[str, str]) -> Mapping[str, str]:
     return {"PYTHONPATH": os.pathsep.join(path), "TFLOGSCOPE_LINES": str(folder)}
 
 
+def uncaptured(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What else to set so that pytest lets through what tests that pass print, the log with it."""
+    options = filter(None, [environment.get("PYTEST_ADDOPTS"), "--capture=no"])
+    return {"PYTEST_ADDOPTS": " ".join(options)}
+
+
 def least_severity(environment: Mapping[str, str]) -> int:
     """The least severity of records that the user wants to see: 0 all, 1 warnings, 2 errors."""
     try:
