@@ -140,3 +140,24 @@ def test_lines_of_record_are_found_behind_a_progress_bar() -> None:
     assert run.timeline.filter(op="Softmax")["python"].to_list() == ["bars.py:29"]
     checked = run.check().checks[0]
     assert checked.measured == 13
+
+
+# ---- DTensor -------------------------------------------------------------------------------------
+
+
+def test_what_dtensor_runs_on_each_device_is_one_execution() -> None:
+    run = run_of("dtensor__tf2.21.0")
+    found = eager(run)
+    assert found["MatMul"] == 1
+    (function,) = (name for name in found if name.startswith("__inference_step_33"))
+    assert found[function] == 5
+    assert run.functions.filter(function="step")["calls"].to_list() == [5]
+    products = run.timeline.filter(op="MatMul", function="step")
+    assert products.height == 20
+    assert products["call"].value_counts()["count"].to_list() == [4] * 5
+    assert (
+        run.timeline.filter(pl.col("mode") == "eager", op="MatMul")["python"].item()
+        == "dtensor.py:11"
+    )
+    assert "xla" not in limits(run)
+    assert run.check().passed

@@ -30,8 +30,10 @@ from tflogscope.model.frames import (
 )
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import (
+    MESH,
     WRAPPED,
     is_function,
+    on_mesh,
     op_of_kernel,
     rewrite_of_kernel,
     wrapped_op,
@@ -45,7 +47,7 @@ class Dispatches(NamedTuple):
     """`eager`: one row per `Executing op`; `runs`: one row per `Running component function`.
 
     eager: at, time, end_at, end_time, exit (the line at the end of a call), thread, name (as
-    printed), device, remote (another task runs it), is_call, call, dispatch (the row), op,
+    printed), device, remote (another task runs it), mesh (all devices of one run it), is_call, call, dispatch (the row), op,
     kernel, rewrite, status; of calls entered_at, entered (when the call was entered, before the
     function was instantiated; null: not printed). runs: at, time, end_at, end_time,
     failed, function, device, handle, thread, dispatch (row of `eager`, -1: a function called inside
@@ -86,8 +88,10 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
     """Read all dispatches with the components they ran, their ends and their kernels."""
     entering = events.messages("entering_call")
     functions = pl.concat([instantiations.functions, entering["op"]])
-    executing = read_executing(events).with_columns(
-        is_call=is_function(pl.col("name")) | among(pl.col("name"), functions)
+    mesh = pl.col("name").str.contains(MESH)
+    called = among(pl.col("name"), functions) & ~mesh
+    executing = _once_on_a_mesh(read_executing(events)).with_columns(
+        is_call=is_function(pl.col("name")) | called, mesh=mesh
     )
     named = executing["name"].filter(~executing["is_call"]).n_unique()
     if named > _MOST_OPS:
@@ -111,6 +115,19 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
         inside=_kernels_inside(runs, instantiations, executing.height),
     )
     return Dispatches(_with_kernels(eager), runs)
+
+
+def _once_on_a_mesh(executing: pl.DataFrame) -> pl.DataFrame:
+    """Dispatches, those of DTensor once for all devices of the mesh."""
+    number = _number_on_device(executing["name"], executing["device"])
+    first = executing.select(pl.struct("name", number=number).is_first_distinct()).to_series()
+    return executing.filter(~executing["name"].str.contains(MESH) | first)
+
+
+def _number_on_device(name: pl.Series, device: pl.Series) -> pl.Series:
+    """How many of this name were on its device before."""
+    frame = pl.DataFrame([name.alias("name"), device.alias("device")])
+    return frame.select(number=pl.int_range(pl.len()).over("name", "device"))["number"]
 
 
 def _runs_with_ends(events: Events) -> pl.DataFrame:
@@ -162,7 +179,13 @@ def _dispatch_of_runs(executing: pl.DataFrame, runs: pl.DataFrame) -> Integers:
     named = runs.select("at", pl.coalesce(wrapped_op(pl.col("function")), "function"), "thread")
     own = np.isin(runs["thread"].to_numpy(), executing["thread"].to_numpy()).all()
     keys = slice(3 if own else 2)
-    return match_in_order(executing[["at", "name", "thread"]][:, keys], named[:, keys])
+    found = match_in_order(executing[["at", "name", "thread"]][:, keys], named[:, keys])
+    mesh = where(runs["function"].str.contains(MESH))
+    if len(mesh):
+        ran, number = rows(runs, mesh), pl.int_range(pl.len()).over("name")
+        ran = ran.select("function", number=_number_on_device(ran["function"], ran["device"]))
+        found[mesh] = row_with(ran, executing.select("name", number=number))
+    return found
 
 
 def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
@@ -186,7 +209,7 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
     # Components end on threads of the pool, and no record says which of several calls of one
     # function an end belongs to; the line at the end of the dispatch is the calling thread's.
     # In asynchronous mode it comes before the run.
-    own = pl.when(pl.col("exit") > pl.col("run_at"))
+    own = pl.when((pl.col("exit") > pl.col("run_at")) & ~pl.col("mesh"))
     end_at = pl.coalesce(own.then("exit"), "ended_at", "exit")
     failed = holds(pl.col("run_failed")) | holds(pl.col("exit_status") != "OK")
     # Before 2.11 only its component says when a call is over; compiled as a whole, it has none.
@@ -234,8 +257,8 @@ def _with_kernels(eager: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("is_call").cum_sum().cast(pl.UInt32) - 1
     return eager.select(
         pl.exclude("inside"),
-        op=op_of_kernel(pl.col("name")),
-        kernel=pl.when(by_wrap).then("inside").otherwise("name"),
+        op=op_of_kernel(on_mesh(pl.col("name"))),
+        kernel=pl.when(by_wrap).then("inside").otherwise(on_mesh(pl.col("name"))),
         rewrite=pl.when(by_registry)
         .then(pl.lit("eager"))
         .when(by_wrap)

@@ -18,6 +18,9 @@ _WRAPPED_OP = r"^__wrapped__(?:_(_.+?)|([^_].*?))(?:_[A-Za-z_]+_\d+)*_device_"
 # core/common_runtime/partitioning_utils.cc and process_function_library_runtime.cc: the part of a
 # function for one device, with a number drawn at random. Another task runs it by this name.
 _PART = r"_partitioned_\d+_\d+$"
+# dtensor/cc/dtensor_device.cc: what DTensor makes of an op, or a graph function, for each device of
+# a mesh. It runs them at once, on threads of its own.
+MESH = r"__func_\d+_\d+_\d+$"
 # data/captured_function.cc names its functions by the dataset op that calls them.
 _DATASET = "Dataset_"
 
@@ -71,7 +74,13 @@ PLUMBING_NODES = ("_SOURCE", "_SINK")
 
 def is_function(name: pl.Expr) -> pl.Expr:
     """Whether an op's name is that of a graph function, or of the part of it that a task runs."""
+    name = on_mesh(name)
     return name.str.contains(_FUNCTION) | name.str.contains(_PART)
+
+
+def on_mesh(name: pl.Expr) -> pl.Expr:
+    """The op, or the function, that a name of DTensor was made for; other names are as they are."""
+    return name.str.replace(MESH, "")
 
 
 def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
@@ -81,7 +90,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     `__inference___backward_loss_73_114` is loss, 114, backward. A name of another form is a
     function without uid, flavour `other`.
     """
-    full = full.str.replace(_PART, "")
+    full = on_mesh(full.str.replace(_PART, ""))
     kind = full.str.extract(_FUNCTION, 1)
     name = full.str.extract(_FUNCTION, 2)
     backward = name.str.extract(_BACKWARD, 1)

@@ -16,12 +16,13 @@ from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded
 from tflogscope.model.frames import first_of_each, only, row_with, rows, where
-from tflogscope.model.names import function_columns
+from tflogscope.model.names import function_columns, on_mesh
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
 _ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
 
+_SAID = ("row", "said_at")
 _FACTS = (
     *("source", "first_line", "python", "function", "eager_runs", "eager_us", "calls"),
     *("graph_runs", "graph_us", "ops"),
@@ -88,10 +89,11 @@ class PythonLines:
         said = self._with_rows(self._events.messages("python_op")).select(
             "at", "row", "op", thread=pl.col("os_thread").cast(pl.Int64), said_at="at"
         )
+        mesh = self._executions.dispatches.eager["mesh"]
         eager = self._executions.dispatches.eager.select(
             "dispatch",
             "at",
-            op=pl.when("is_call").then("name").otherwise("op"),
+            op=pl.when("is_call").then(on_mesh(pl.col("name"))).otherwise("op"),
             thread=pl.col("thread").cast(pl.Int64),
         )
         if said.is_empty():
@@ -99,15 +101,18 @@ class PythonLines:
         if (eager["thread"] < 0).any():
             said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
         own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
+        if mesh.any():  # DTensor has threads of its own
+            any_thread = eager.join_asof(said, on="at", by="op", check_sortedness=False)
+            own = own.with_columns(any_thread[name].zip_with(mesh, own[name]) for name in _SAID)
         used = pl.col("said_at") == pl.col("said_at").shift().over("thread", "op")
         last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
         return own.select(
-            pl.when(pl.col("op").is_in(_ARGUMENTS))
+            pl.when(pl.col("op").is_in(_ARGUMENTS) & ~mesh)
             .then(last[name])
             .when(~used.fill_null(False))
             .then(name)
             .alias(name)
-            for name in ("row", "said_at")
+            for name in _SAID
         )
 
     # ---- graphs --------------------------------------------------------------------------------
