@@ -12,6 +12,7 @@ import tflogscope
 from tests.command import run_command
 from tests.samples import run_of, unpacked
 from tflogscope import Run
+from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.sources.notebook import outputs_of
 
 LOGS = Path(__file__).parent / "far" / "logs"
@@ -161,3 +162,45 @@ def test_what_dtensor_runs_on_each_device_is_one_execution() -> None:
     )
     assert "xla" not in limits(run)
     assert run.check().passed
+
+
+# ---- servers -------------------------------------------------------------------------------------
+
+
+def test_a_coordinator_calls_functions_on_workers() -> None:
+    run = run_of("ps_chief0__tf2.21.0")
+    assert run.functions.filter(function="worker_step")["calls"].to_list() == [10]
+    devices = run.timeline.filter(kind="call")["device"].cast(pl.String).unique().sort().to_list()
+    assert devices == [f"/job:worker/replica:0/task:{task}/device:CPU:0" for task in (0, 1)]
+    assert run.check().passed  # a coordinator's fetch() is TensorFlow's own
+    assert run.findings.filter(pl.col("id").is_in(["python-overhead", "between-steps"])).is_empty()
+
+
+@pytest.mark.parametrize("name", ["ps_worker0", "ps_ps0", "tfdata_worker"])
+def test_nothing_that_a_server_runs_is_unexpected(name: str) -> None:
+    run = run_of(f"{name}__tf2.21.0")
+    assert run.is_server
+    assert run.check().passed
+    assert run.findings.filter(pl.col("id").is_in(["python-overhead", "between-steps"])).is_empty()
+    assert "stopped" not in limits(run)
+
+
+def test_the_part_of_a_function_that_a_server_runs_is_a_call_of_it() -> None:
+    run = run_of("ps_ps0__tf2.21.0")
+    called = run.timeline.filter(kind="call")
+    assert called["function"].cast(pl.String).unique().to_list() == ["worker_step"]
+    assert called.height == 10
+    assert called["status"].cast(pl.String).unique().to_list() == ["done"]
+    assert run.functions.filter(function="worker_step")["calls"].sum() == 10
+
+
+def test_ops_that_wait_for_other_processes_are_known() -> None:
+    kinds = op_kinds()
+    nodes = run_of("ps_worker0__tf2.21.0").events.definitions
+    waits = nodes.filter(pl.col("op").str.contains(kinds["remote"].ops))
+    assert kinds["remote"].tasks is not None
+    sender, receiver = (waits["attributes"].str.extract(each, 1) for each in kinds["remote"].tasks)
+    assert sender.unique().to_list() == ["/job:ps/replica:0/task:0"]
+    assert receiver.unique().to_list() == ["/job:worker/replica:0/task:0"]
+    ops = pl.Series(["CollectiveReduceV2", "CollectiveBcastRecvV2", "Collect", "_Recv"])
+    assert ops.str.contains(kinds["collective"].ops).to_list() == [True, True, False, False]

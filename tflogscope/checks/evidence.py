@@ -42,13 +42,14 @@ class CheckedRun:
     def shows_eager(self) -> bool:
         """Whether an eager op would be in this log.
 
-        A v1 session prints steps and has no eager ops; any other graph was called from Python.
+        A v1 session prints steps and has no eager ops, and a server runs what others ask for; any
+        other graph was called from Python.
         """
         timeline = self.run.timeline
         of_sessions = timeline["cause"].is_in(["session", "constant-folding"]).fill_null(False)
-        return bool((timeline["mode"] == "eager").any()) or (
-            bool(timeline.height) and bool(of_sessions.all())
-        )
+        is_eager = bool((timeline["mode"] == "eager").any())
+        of_others = bool(timeline.height) and bool(of_sessions.all())
+        return is_eager or of_others or self.run.is_server
 
     @cached_property
     def primitives(self) -> pl.DataFrame:

@@ -33,6 +33,7 @@ from tflogscope.model.names import (
     MESH,
     WRAPPED,
     is_function,
+    is_part,
     on_mesh,
     op_of_kernel,
     rewrite_of_kernel,
@@ -47,11 +48,12 @@ class Dispatches(NamedTuple):
     """`eager`: one row per `Executing op`; `runs`: one row per `Running component function`.
 
     eager: at, time, end_at, end_time, exit (the line at the end of a call), thread, name (as
-    printed), device, remote (another task runs it), mesh (all devices of one run it), is_call, call, dispatch (the row), op,
-    kernel, rewrite, status; of calls entered_at, entered (when the call was entered, before the
-    function was instantiated; null: not printed). runs: at, time, end_at, end_time,
-    failed, function, device, handle, thread, dispatch (row of `eager`, -1: a function called inside
-    another), component (row of `Instantiations.components`, -1: not printed).
+    printed), device, remote (another task runs it), mesh (all devices of one run it), is_call,
+    call, dispatch (the row), op, kernel, rewrite, status; of calls entered_at, entered (when the
+    call was entered, before the function was instantiated; null: not printed). runs: at, time,
+    end_at, end_time, failed, function, device, handle, thread, dispatch (row of `eager`, -1: a
+    function called inside another), component (row of `Instantiations.components`, -1: not
+    printed).
     """
 
     eager: pl.DataFrame
@@ -176,7 +178,8 @@ def _dispatch_of_runs(executing: pl.DataFrame, runs: pl.DataFrame) -> Integers:
 
     In asynchronous eager mode a thread of its own runs what others dispatch.
     """
-    named = runs.select("at", pl.coalesce(wrapped_op(pl.col("function")), "function"), "thread")
+    wrapped = pl.when(~is_part(pl.col("function"))).then(wrapped_op(pl.col("function")))
+    named = runs.select("at", pl.coalesce(wrapped, "function"), "thread")
     own = np.isin(runs["thread"].to_numpy(), executing["thread"].to_numpy()).all()
     keys = slice(3 if own else 2)
     found = match_in_order(executing[["at", "name", "thread"]][:, keys], named[:, keys])

@@ -27,6 +27,7 @@ from tflogscope.model.onednn_limits import onednn_limits
 from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.processes import several_processes
+from tflogscope.model.servers import serves
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
@@ -118,6 +119,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "several-processes": several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
         "captured": _captured(evidence),
+        "server": {"kind": serves(events)} if serves(events) else {},
         "remote": _remote(evidence),
         "python-dispatches": _python_dispatches(evidence),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),

@@ -21,6 +21,7 @@ from tflogscope.model.parts import Part, read_parts
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.run import Run
+from tflogscope.model.servers import serves
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
@@ -107,6 +108,11 @@ class LogRun(Run):
         """See `Run.in_notebook`."""
         eager = self.stages.executions.dispatches.eager
         return not eager["remote"].all() and printed_by_python(self.events)
+
+    @cached_property
+    def is_server(self) -> bool:
+        """See `Run.is_server`."""
+        return bool(serves(self.events))
 
     @cached_property
     def rewriters(self) -> Rewriters:

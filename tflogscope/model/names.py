@@ -75,7 +75,12 @@ PLUMBING_NODES = ("_SOURCE", "_SINK")
 def is_function(name: pl.Expr) -> pl.Expr:
     """Whether an op's name is that of a graph function, or of the part of it that a task runs."""
     name = on_mesh(name)
-    return name.str.contains(_FUNCTION) | name.str.contains(_PART)
+    return name.str.contains(_FUNCTION) | is_part(name)
+
+
+def is_part(name: pl.Expr) -> pl.Expr:
+    """Whether a name is that of the part of a function for one device."""
+    return name.str.contains(_PART)
 
 
 def on_mesh(name: pl.Expr) -> pl.Expr:

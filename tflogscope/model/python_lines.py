@@ -15,14 +15,14 @@ from tflogscope.grammar.tables import as_table
 from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded
-from tflogscope.model.frames import first_of_each, only, row_with, rows, where
+from tflogscope.model.frames import first_of_each, holds, only, row_with, rows, where
 from tflogscope.model.names import function_columns, on_mesh
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
 _ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
 
-_SAID = ("row", "said_at")
+_SAID = ("row", "said_at", "alone")
 _FACTS = (
     *("source", "first_line", "python", "function", "eager_runs", "eager_us", "calls"),
     *("graph_runs", "graph_us", "ops"),
@@ -79,15 +79,24 @@ class PythonLines:
         off = self._events.messages("python_off").height > 0
         return self._asked["said_at"].is_null() & (not off)
 
+    @property
+    def alone(self) -> pl.Series:
+        """Whether Python code asked for a dispatch, and none of it is the program's own."""
+        return holds(self._asked["alone"])
+
     @cached_property
     def _asked(self) -> pl.DataFrame:
-        """Where each eager dispatch was announced, said_at, and the stack that did it, row.
+        """Where each eager dispatch was announced, said_at, and the stack that did it, row;
+        alone: no frame of the program is in it.
 
         An op is announced on the thread that then runs it. Several threads are kept apart only
         where TensorFlow's records have thread ids.
         """
         said = self._with_rows(self._events.messages("python_op")).select(
-            "at", "row", "op", thread=pl.col("os_thread").cast(pl.Int64), said_at="at"
+            *("at", "row", "op"),
+            thread=pl.col("os_thread").cast(pl.Int64),
+            said_at="at",
+            alone=pl.col("stack") == 0,
         )
         mesh = self._executions.dispatches.eager["mesh"]
         eager = self._executions.dispatches.eager.select(
@@ -97,7 +106,7 @@ class PythonLines:
             thread=pl.col("thread").cast(pl.Int64),
         )
         if said.is_empty():
-            return said[["row", "said_at"]].clear(eager.height)
+            return said[[*_SAID]].clear(eager.height)
         if (eager["thread"] < 0).any():
             said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
         own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)

@@ -112,6 +112,11 @@ class Run(Tables):
         """Whether Python printed its dispatches, as it does in a notebook."""
         return False
 
+    @cached_property
+    def is_server(self) -> bool:
+        """Whether other processes ask for its work, and no Python of the program runs in it."""
+        return False
+
     def explain(
         self,
         *,

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from tflogscope.errors import UsageError
+from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.model.origin import RANKS
 from tflogscope.model.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
-_COLLECTIVE = "^Collective"  # core/ops/collective_ops.cc: all of its ops begin so
 _CHANCE = 0.05  # that one of equal ranks comes last so often
 _LEAST_WAIT = 0.1  # of the time of a step
 _NONE = "–"
@@ -194,7 +194,7 @@ def _steps(
     which is when all ranks have met.
     """
     collectives = timeline.filter(
-        pl.col("op").str.contains(_COLLECTIVE) & pl.col("call").is_not_null()
+        pl.col("op").str.contains(op_kinds()["collective"].ops) & pl.col("call").is_not_null()
     ).sort("run", "call", "start")
     reached = pl.col("end").cum_max().shift(1).over("run", "call")
     covered = (pl.col("end") - pl.max_horizontal("start", reached)).dt.total_microseconds()

@@ -67,6 +67,11 @@ class StoredRun(Run):
         """See `Run.in_notebook`."""
         return any(each.id == "python-dispatches" for each in self.summary.limits)
 
+    @cached_property
+    def is_server(self) -> bool:
+        """See `Run.is_server`."""
+        return any(each.id == "server" for each in self.summary.limits)
+
     @property
     def recorded_as(self) -> dict[str, Any] | None:
         """See `Run.recorded_as`."""

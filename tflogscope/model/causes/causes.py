@@ -21,6 +21,7 @@ from tflogscope.model.executions import Executions
 from tflogscope.model.frames import Integers, alike, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.python_lines import PythonLines
+from tflogscope.model.servers import serves
 
 
 @dataclass(eq=False, repr=False)
@@ -85,6 +86,8 @@ def read_causes(
         if (at := proof.get(grammar.rules[number].id)) is not None:
             rule[at >= 0] = number
     rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
+    if serves(events):
+        rule[:] = [each.id for each in grammar.rules].index("other-process")
     rule[where(eager["is_call"])] = -1
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
@@ -170,7 +173,9 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         of_schedule=pl.col("frames").str.contains(_OF_SCHEDULE),
         eager_step=~pl.col("frames").str.extract(_IN_STEP).str.contains(_NOT_OF_STEP),
     )
-    table = pl.DataFrame({"op": ops, "cause": causes, "row": row, "unasked": lines.unasked})
+    table = pl.DataFrame(
+        {"op": ops, "cause": causes, "row": row, "unasked": lines.unasked, "alone": lines.alone}
+    )
     table = table.with_columns(frames.select(pl.all().gather(row)))
     made = table.filter(pl.col("op") == "VarHandleOp")["row"].drop_nulls().unique()
     # Setting a variable that exists is something else.
@@ -188,6 +193,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
     proven.append(pl.when(counts & pl.col("of_metric")).then(pl.lit("metric-update")))
     proven.append(pl.when(counts & pl.col("of_schedule")).then(pl.lit("keras-own")))
     proven.append(pl.when(counts & pl.col("unasked")).then(pl.lit("no-python")))
+    proven.append(pl.when(counts & pl.col("alone")).then(pl.lit("no-program")))
     for mark, id_ in _OWN:
         proven.append(pl.when(counts & pl.col("own").list.contains(mark)).then(pl.lit(id_)))
     return table.select(rule=pl.coalesce(proven)).to_series()

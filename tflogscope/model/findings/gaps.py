@@ -18,6 +18,7 @@ from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.python_functions import KERAS_STEPS
+from tflogscope.model.servers import serves
 from tflogscope.model.spans import DISPATCH_US
 from tflogscope.model.unexpected import is_unexpected
 
@@ -244,6 +245,8 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 
     `trained_beside`: functions beside which eager ops do the training; their gaps are that.
     """
+    if serves(evidence.events):  # it waits for requests
+        return
     idle = at_stake(evidence).filter(
         (pl.col("idle_us") > pl.col("eager_us")) & ~pl.col("function").is_in(list(trained_beside))
     )

@@ -374,7 +374,13 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
     line = evidence.lines.begun_at(spans["at"])
     of_step = is_among(spans["at"], trained) & holds(line == line.shift())
-    left_out = spans["makes"] | is_among(spans["at"], of_keras) | of_step
+    of_others = evidence.placed["at"].filter(evidence.placed["own"])
+    left_out = (
+        spans["makes"]
+        | is_among(spans["at"], of_others)
+        | is_among(spans["at"], of_keras)
+        | of_step
+    )
     of_loop = only(spans, spans["again"] & ~left_out)
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
