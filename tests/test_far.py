@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -204,3 +205,18 @@ def test_ops_that_wait_for_other_processes_are_known() -> None:
     assert receiver.unique().to_list() == ["/job:worker/replica:0/task:0"]
     ops = pl.Series(["CollectiveReduceV2", "CollectiveBcastRecvV2", "Collect", "_Recv"])
     assert ops.str.contains(kinds["collective"].ops).to_list() == [True, True, False, False]
+
+
+# ---- lines that a launcher left out --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_lines_that_ray_left_out_are_counted(tmp_path: Path, *, colours: bool) -> None:
+    text = unpacked(LOGS / "ray_dedup__tf2.21.0.log.zst")
+    assert text.count(b"x across cluster]") == 180
+    file = tmp_path / "ray.log"
+    file.write_bytes(text if colours else re.sub(rb"\x1b\[\d+m", b"", text))
+    said = run_command("analyze", str(file)).stdout.decode()
+    assert "Ray left out 1,352 lines" in " ".join(said.split())
+    assert "RAY_DEDUP_LOGS=0" in said
+    assert "can't be read" not in said

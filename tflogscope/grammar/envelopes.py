@@ -78,6 +78,11 @@ class Envelope:
     """What is in each head, where one may be inside a line: the line before goes on later."""
     room: tuple[int, ...] = ()
     """Bytes that are read at once, and bytes that are written of them at most, with their heads."""
+    tail: str = ""
+    """What is behind a line that stands for several like it: a regular expression, with a group for
+    how many these were."""
+    keep: str = ""
+    """What to set so that it leaves out no line."""
     part: tuple[str, ...] = ("", "")
     """Which field has which value where the line was cut, and goes on in the next one."""
     entries: bool = False
@@ -121,6 +126,14 @@ class Envelope:
             return re.compile(b" *%s=" % self.text.encode())
         return re.compile(_pattern(self.tokens, self.asked))
 
+    def without_tails(self, text: bytes) -> tuple[bytes, int]:
+        """Lines without what is behind them, and how many lines were left out for them."""
+        if not self.tail:
+            return text, 0
+        tail = re.compile(self.tail.encode(), re.MULTILINE)
+        counts = tail.findall(text)
+        return (tail.sub(b"", text) if counts else text), sum(map(int, counts)) - len(counts)
+
     @property
     def is_object(self) -> bool:
         """Whether a line is a JSON object."""
@@ -139,7 +152,8 @@ class Envelope:
             return None
         groups = dict(zip(self.asked, head.groups(), strict=True))
         streams = tuple((groups[name] or b"").decode() for name in self.streams)
-        return line.encode()[head.end() :].decode(), streams
+        text, _ = self.without_tails(line.encode()[head.end() :])
+        return text.decode(), streams
 
     def _read_object(self, line: str) -> tuple[str, tuple[str, ...]] | None:
         try:
@@ -183,7 +197,7 @@ def in_object(whole: Any, path: str) -> str | None:
 
 _REQUIRED = ("id", "name", "meaning", "source")
 _OPTIONAL = {
-    str: ("head", "text", "rank", "channel", "inside"),
+    str: ("head", "text", "rank", "channel", "inside", "tail", "keep"),
     tuple: ("streams", "part", "room"),
     bool: ("entries", "line_feed"),
 }

@@ -45,6 +45,15 @@ class Chain:
         """Whether something in them tells processes apart."""
         return any(each.streams for each in self.envelopes)
 
+    @property
+    def problem(self) -> str | None:
+        """What a wrapper has left out of the lines so far, for people."""
+        count = getattr(self._layer, "left_out", 0)
+        if count:
+            outer = self.envelopes[0]
+            return f"{outer.name} left out {count:,} lines that were like others; {outer.keep}"
+        return next(filter(None, (each.problem for each in self._inner.values())), None)
+
     def describe(self, key: Key) -> str:
         """What tells a process from others, for people: `rank 1`."""
         names = [name for each in self.envelopes for name in each.streams]

@@ -33,11 +33,14 @@ class Heads:
         self._find_inside = re.compile(b"%s(?=%s)" % (rare, rest))
         self._shapes, self._pieces = Shapes(), Pieces()
         self.rest = self._pieces.rest
+        self.left_out = 0
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
         import numpy as np
 
+        text, left_out = self._envelope.without_tails(text)
+        self.left_out += left_out
         if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
             found = (self._find_inside.search(each.text) for each in alike if self._inside)

@@ -218,6 +218,8 @@ def unwrapped(
             account.add_lines(each.given, each.numbers)
             account.unowned += each.unowned
             yield block._replace(text=each.text)
+    if chain.problem:
+        account.report(chain.problem)
 
 
 def _standard_input() -> io.RawIOBase:

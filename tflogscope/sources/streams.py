@@ -135,6 +135,8 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
                     found[each.key] = _Kept(source.name)
                 found[each.key].add(each, records)
             total += lines
+        if wrappers.problem:
+            source.account.report(wrappers.problem)
     except OSError as error:
         raise no_room(source.name, error) from error
     running = {key: kept for key, kept in found.items() if kept.has_record}
