@@ -30,7 +30,7 @@ FUNCTION = "__inference_f_7"
 RULES = cause_grammar().rules
 SHOWN = {f"{rule.id}-{number}": shown for rule in RULES for number, shown in enumerate(rule.shown)}
 # By the op alone, by what `record` did not write, and what is left.
-BY_NOTHING = {"constant", "no-python", "no-function"}
+BY_NOTHING = {"constant", "other-process", "no-program", "no-python", "no-function"}
 
 
 # ---- each pattern on a piece of a real log ------------------------------------------------------

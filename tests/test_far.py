@@ -220,3 +220,66 @@ def test_lines_that_ray_left_out_are_counted(tmp_path: Path, *, colours: bool) -
     assert "Ray left out 1,352 lines" in " ".join(said.split())
     assert "RAY_DEDUP_LOGS=0" in said
     assert "can't be read" not in said
+
+
+# ---- processes that only their records tell apart ------------------------------------------------
+
+
+def test_processes_in_one_file_are_told_apart_by_their_tasks() -> None:
+    mixed = str(LOGS / "ps_mixed__tf2.21.0.log.zst")
+    checked = run_command("check", mixed)
+    assert checked.returncode == 0
+    for task in ("chief0", "ps0", "worker0", "worker1"):
+        assert f"#{task}".encode() in checked.stdout
+    run = tflogscope.open_log(f"{mixed}#chief0")
+    own = eager(run_of("ps_chief0__tf2.21.0"))
+    assert eager(run) == own
+    worker = tflogscope.open_log(f"{mixed}#worker0").timeline
+    alone = run_of("ps_worker0__tf2.21.0").timeline
+    for kind in ("op", "call", "plumbing"):
+        assert worker.filter(kind=kind).height == alone.filter(kind=kind).height
+
+
+STACK = 'tflogscope stack {0}.1 [["a.py",3,"f"]]\n'
+SAID = "tflogscope op {0} {0}.1 MatMul\n"
+RAN = (
+    "2026-11-21 03:56:34.96536{1}: I {0} tensorflow/core/common_runtime/eager/execute.cc:1] "
+    "Executing op MatMul in device /job:localhost/replica:0/task:0/device:CPU:0\n"
+)
+ON_POOL = (
+    "2026-11-21 03:56:35.965368: I {0} tensorflow/core/common_runtime/executor.cc:841] Process "
+    "node: 3 step 5 {{{{node a}}}} = NoOp[]() device: "
+    "/job:localhost/replica:0/task:0/device:CPU:0\n"
+)
+THREADS = "tflogscope threads {0} {0} {1}\n"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_spawned_processes_are_told_apart_where_all_threads_are_known(
+    tmp_path: Path, *, known: bool
+) -> None:
+    text = "".join(
+        each.format(pid, number)
+        for number, pid in enumerate((70, 80))
+        for each in (STACK, SAID, RAN, ON_POOL.format(pid + 1))
+    )
+    if known:
+        text += THREADS.format(70, 71) + THREADS.format(80, 81)
+    file = tmp_path / "run.log"
+    file.write_text(text)
+    said = run_command("analyze", str(file)).stdout.decode()
+    assert ("Run 2 of 2" in said) is known
+    if known:
+        run = tflogscope.open_log(f"{file}#80")
+        assert eager(run) == {"MatMul": 1}
+        assert run.timeline.height == 2
+    else:
+        assert "2 processes asked for ops" in " ".join(said.split())
+
+
+def test_ranks_of_one_job_are_compared() -> None:
+    mixed = str(LOGS / "ps_mixed__tf2.21.0.log.zst")
+    facts = json.loads(run_command("ranks", mixed, "--json").stdout)["runs"]
+    (workers,) = facts
+    assert [each["rank"] for each in workers["ranks"]] == ["process worker0", "process worker1"]
+    assert not [each for each in workers["differences"] if each["what"] != "problem"]

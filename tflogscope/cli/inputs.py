@@ -14,8 +14,8 @@ from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.events.scan import WORKERS
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.opening import open_with
-from tflogscope.sources.streams import find_streams, of_one_input
+from tflogscope.model.opening import find_runs, open_with, owned
+from tflogscope.sources.streams import of_one_input
 from tflogscope.stores.folder import store_and_run
 from tflogscope.version import __version__
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from tflogscope.model.log_run import LogRun
     from tflogscope.model.parts import Part
     from tflogscope.model.run import Run
     from tflogscope.stores.store import Store
@@ -145,14 +146,17 @@ def opened_each(
     known = load_grammar(grammar)
     with progress_bar() as advance:
         # Several may be several runs, which are opened one by one then.
-        sources = find_streams(inputs, known, again=again or len(inputs) > 1)
-        if of_one_input(sources):
-            from tflogscope.model.parts import parts_of_one
+        sources = find_runs(inputs, known, again=again or len(inputs) > 1)
+        run: LogRun | None
+        from tflogscope.model.parts import parts_of_one
 
+        if of_one_input(sources):
             run, parts = None, parts_of_one(sources)
         else:
             run = open_with(WORKERS, *sources, progress=advance, grammar=known)
             parts = list(run.parts)
+            if processes := owned(sources, known, run):
+                run, parts = None, parts_of_one(processes)
         for each in parts:
             if each.in_order:
                 _warn_of_order(each)

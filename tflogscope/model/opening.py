@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.errors import NothingRecognised
-from tflogscope.events.scan import Scan
+from tflogscope.errors import NothingRecognised, UsageError
+from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.origin import KEPT_BACK, read_header
 from tflogscope.sources import Source
+from tflogscope.sources.discover import file_and_process, find_sources
 from tflogscope.sources.source import SeveralProcesses
-from tflogscope.sources.streams import find_streams, parted
+from tflogscope.sources.streams import find_streams, parted, parted_by_owner
 
 if TYPE_CHECKING:
     from tflogscope.events.events import Events
@@ -33,6 +34,40 @@ def open_with(
     from tflogscope.model.log_run import LogRun
 
     return LogRun(*found)
+
+
+def find_runs(
+    inputs: Sequence[str | os.PathLike[str] | Source], grammar: Grammar, *, again: bool = True
+) -> list[Source]:
+    """As `find_streams`; a process may also be named that only the threads of its lines show."""
+    try:
+        return find_streams(inputs, grammar, again=again)
+    except UsageError:
+        named = [
+            not isinstance(each, Source) and file_and_process(os.fspath(each)) for each in inputs
+        ]
+        if not any(named):
+            raise
+        found: list[Source] = []
+        for each, chosen in zip(inputs, named, strict=True):
+            streams = owned(find_sources([chosen[0]]), grammar) if chosen else []
+            mine = [one for one in streams if chosen and one.name.endswith(f"#{chosen[1]}")]
+            found += mine or find_streams([each], grammar, again=again)
+        return found
+
+
+def owned(sources: list[Source], grammar: Grammar, run: LogRun | None = None) -> list[Source]:
+    """The processes of a source that only the threads of its lines tell apart; none: it is of one.
+
+    `run`: what was read of it, if it was.
+    """
+    if len(sources) != 1:
+        return []
+    run = run or open_with(WORKERS, *sources, grammar=grammar)
+    from tflogscope.model.processes import read_owners
+
+    owners = read_owners(run.events, run.stages.executions)
+    return parted_by_owner(sources[0], owners) if owners else []
 
 
 def read_log(
@@ -54,7 +89,7 @@ def read_log(
         NothingRecognised: nothing in it is known.
     """
     grammar = grammar or load_grammar()
-    sources = find_streams(inputs, grammar)
+    sources = find_runs(inputs, grammar)
     while True:
         try:
             header = read_header(sources)

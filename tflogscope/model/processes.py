@@ -8,15 +8,22 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
+from tflogscope.model.executing import read_executing
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.frames import last_before, rows
 from tflogscope.model.names import WRAPPED
 from tflogscope.model.parts import AT_START
+from tflogscope.sources.owners import Owners
 from tflogscope.sources.streams import CTEST
 
 # So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
 _STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
 _NEVER = 1 << 62
+_OF_THREAD = pl.Schema({"thread": pl.Int64, "task": pl.String})
+_OF_PROCESS = pl.Schema({"thread": pl.Int64, "process": pl.Int64})
+_OF_COMPONENT = ["device", "function", "handle"]
+_BOTH = ["process", "task"]
+_TASK = r"^/job:([^/]+)(?:/replica:\d+)?/task:(\d+)"
 
 
 def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
@@ -50,6 +57,72 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     tests = any(span.account.envelope == CTEST for span in events.spans)
     by_launcher = {"launched": not tests, "tests": tests}
     return {"line": line, "library": None if at is None else library, **by_launcher}
+
+
+def _tasks(events: Events) -> pl.DataFrame:
+    """Threads and the tasks that they ran something in: thread, task.
+
+    The end of a component is printed by another thread than its begin; it has the same device,
+    function and handle, which other processes may have as well.
+    """
+    ran = events.with_threads(events.runs[["definition", "site"]]).unique()
+    devices = rows(events.definitions["device"], ran["definition"])
+    seen = [
+        ran.select("thread").with_columns(task=devices),
+        read_executing(events).filter(~pl.col("remote")).select("thread", task="device"),
+        events.messages("eager_service_context").select("thread", "task"),
+    ]
+    task = pl.concat_str(pl.col("task").str.extract(_TASK, group) for group in (1, 2))
+    tasks = pl.concat(each.cast(_OF_THREAD) for each in seen).select("thread", task).unique()
+    began, ended = (
+        events.messages(*ids).select(*_OF_COMPONENT, pl.col("thread").cast(pl.Int64)).unique()
+        for ids in (("running_component",), ("component_succeeded", "component_failed"))
+    )
+    began = began.join(tasks, on="thread").select(*_OF_COMPONENT, "task").unique()
+    sure = began.filter(~pl.struct(_OF_COMPONENT).is_duplicated())
+    ended = ended.join(sure, on=_OF_COMPONENT).select("thread", "task").unique()
+    return pl.concat([tasks, ended.join(tasks, on="thread", how="anti")])
+
+
+def read_owners(events: Events, executions: Executions) -> Owners | None:
+    """Which process each thread is of, where records or lines of `record` name several.
+
+    A record of the executor, and one of an eager dispatch, names the task that it ran in; lines of
+    `record` name the process. None: one process wrote the log, or nothing says of a thread that ran
+    something which process it is of.
+    """
+    if not events.has_threads or not several_processes(events, executions):
+        return None
+    tasks = _tasks(events)
+    asked = events.messages("python_op").select("process", thread="os_thread")
+    ended = events.messages("python_threads").select(
+        "process", thread=pl.col("threads").str.extract_all(r"\d+")
+    )
+    ended = ended.explode("thread").cast({"thread": pl.Int64}, strict=False)
+    named = pl.concat([each.cast(_OF_PROCESS) for each in (asked, ended.select(asked.columns))])
+    threads = tasks.join(named.unique(), on="thread", how="full", coalesce=True)
+    known = threads.drop_nulls()
+    if (
+        threads["thread"].is_duplicated().any()
+        or known.unique(_BOTH)["process"].is_duplicated().any()
+    ):
+        return None  # thread ids of two machines, or a cluster within one process
+    of_process = dict(known.select("process", "task").rows())
+    alone = len({*of_process.values()}) == len(of_process) and of_process
+    if named.is_empty() or (alone and len(of_process) == named["process"].n_unique()):
+        label = pl.col("task").fill_null(
+            pl.col("process").replace_strict(of_process, default=None, return_dtype=pl.String)
+        )
+        processes = of_process
+    elif threads["process"].null_count():
+        return None
+    else:
+        label = pl.col("process").cast(pl.String)
+        processes = {each: str(each) for each in named["process"].unique()}
+    owners = threads.select("thread", owner=label).drop_nulls().filter(pl.col("thread") >= 0)
+    if owners["owner"].n_unique() < 2:
+        return None
+    return Owners(events.grammar, dict(owners.rows()), processes)
 
 
 def _handle_again(events: Events) -> int | None:

@@ -11,6 +11,7 @@ from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
 from tflogscope.sources.heads import Escaped, Folded, Heads, Repaired
 from tflogscope.sources.objects import Objects
+from tflogscope.sources.owners import ByOwner
 from tflogscope.sources.pieces import Key, Opened
 
 
@@ -104,6 +105,8 @@ class Chain:
 
 
 def _layer(envelope: Envelope) -> Layer:
+    if envelope.owners:
+        return ByOwner(envelope.owners)
     if envelope.width:
         return Folded(envelope.width)
     if envelope.repairs:

@@ -24,6 +24,7 @@ from tflogscope.sources.block import Block, SourceAccount, numbers_at
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
 from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.notebook import may_be_notebook, outputs_of
+from tflogscope.sources.owners import Owners
 from tflogscope.sources.pieces import Key, Opened
 from tflogscope.sources.readers import Reader, no_room, unreadable
 from tflogscope.sources.repairs import records_of, repairs_of
@@ -72,6 +73,15 @@ def find_streams(
                 raise
             refused[source.path] = error
     return sources + [_one(*each, grammar) for each in asked.values()]
+
+
+def parted_by_owner(source: Source, owners: Owners) -> list[Source]:
+    """The processes of a source, by the threads of its lines.
+
+    Raises InputError as `parted` does.
+    """
+    source.envelopes = (Envelope("owner", "", "", "", streams=("process",), owners=owners),)
+    return parted(source, owners.grammar)
 
 
 def of_one_input(sources: Sequence[Source]) -> bool:
@@ -139,17 +149,23 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
             source.account.report(wrappers.problem)
     except OSError as error:
         raise no_room(source.name, error) from error
-    running = {key: kept for key, kept in found.items() if kept.has_record}
+    owned = any(each.owners for each in source.envelopes)
+    running = {
+        key: kept for key, kept in found.items() if kept.has_record and (any(key) or not owned)
+    }
     keys = sorted(
         running, key=lambda key: (not any(key), [natural_key(each.decode()) for each in key])
     )
     ranks = [wrappers.rank_of(key) for key in keys]
     labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
+    if owned:
+        labels = [key[0].decode() for key in keys]
     made: list[Source] = []
+    nobodys = found[(b"",)].lines if owned and (b"",) in found else 0
     for key, rank, label in zip(keys, ranks, labels, strict=True):
         kept, alone = running[key], len(keys) == 1
         stream = Stream(source, kept, "" if alone else f"#{label}")
-        stream.others = total - kept.lines if alone else 0
+        stream.others = total - kept.lines if alone else nobodys if key == keys[0] else 0
         stream.rank, stream.process = rank, wrappers.describe(key) or "lines without a wrapper"
         stream.names = {str(label), *(each.decode() for each in key if each)}
         made.append(stream)

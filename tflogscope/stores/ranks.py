@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from math import comb
 from typing import Any
@@ -11,12 +12,13 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.grammar.op_kinds import op_kinds
-from tflogscope.model.origin import RANKS
+from tflogscope.model.origin import RANKS, task_of
 from tflogscope.model.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
+_TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.parted_by_owner`
 _CHANCE = 0.05  # that one of equal ranks comes last so often
 _LEAST_WAIT = 0.1  # of the time of a step
 _NONE = "–"
@@ -37,15 +39,37 @@ def rank_facts(store: Store) -> list[Facts]:
     Raises:
         UsageError: no run has two ranks, or two have the same rank.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in store.done.to_dicts():
-        group = "" if store.of_one_run else _group(row)
+        group, job = "" if store.of_one_run else _group(row), _job(row)
         if group or row["rank"] is not None or store.of_one_run:
-            groups.setdefault(group, []).append(row)
-    several = {name: rows for name, rows in groups.items() if len(rows) > 1}
+            groups.setdefault((group, job), []).append(row)
+    several = {each: rows for each, rows in groups.items() if len(rows) > 1}
+    if not several and store.of_one_run:
+        return []
     if not several:
         raise UsageError("no run has two ranks here", store.name, _HINT if groups else _NO_CLUSTER)
-    return [_facts(store, name, rows) for name, rows in several.items()]
+    jobs = len({job for _, job in groups}) > 1
+    return [
+        _facts(store, (f"{name} ({job})" if name else job) if jobs else name, rows)
+        for (name, job), rows in several.items()
+    ]
+
+
+def _job(row: Row) -> str:
+    """The job of a process, whose tasks all do the same; empty: nothing says it.
+
+    A chief does what workers do, unless there are parameter servers: then it is the coordinator.
+    """
+    try:
+        settings = json.loads(row["settings"] or "{}")
+        cluster = json.loads(settings["TF_CONFIG"])["cluster"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        settings, cluster = {}, {}
+    if task := task_of(settings):
+        return "worker" if task[0] == "chief" and "ps" not in cluster else task[0]
+    named = _TASK.search(row["run"])
+    return named[1] if named else ""
 
 
 def _group(row: Row) -> str:

@@ -18,7 +18,7 @@ from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar, causes_that_count
 from tflogscope.model.executions import Executions
-from tflogscope.model.frames import Integers, alike, where
+from tflogscope.model.frames import Integers, alike, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.servers import serves
@@ -88,6 +88,8 @@ def read_causes(
     rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
     if serves(events):
         rule[:] = [each.id for each in grammar.rules].index("other-process")
+    else:
+        rule[_fetches(executions)] = [each.id for each in grammar.rules].index("no-program")
     rule[where(eager["is_call"])] = -1
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
@@ -99,6 +101,18 @@ def read_causes(
         if each.id in proof:
             proof[each.id][row] = causes.at[row]
     return Causes(causes.at, grammar.rules, rule, proof)
+
+
+def _fetches(executions: Executions) -> Integers:
+    """Dispatches of an Identity that gets a tensor from another task.
+
+    python/distribute/coordinator/values.py, RemoteValueImpl.fetch.
+    """
+    eager, runs = executions.dispatches.eager, executions.dispatches.runs
+    own = rows(eager[["op", "device"]], runs["dispatch"])
+    task = r"^(/job:[^/]+(?:/replica:\d+)?/task:\d+)"
+    elsewhere = runs["device"].str.extract(task) != own["device"].str.extract(task)
+    return np.unique(runs["dispatch"].filter((own["op"] == "Identity") & elsewhere).to_numpy())
 
 
 def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Integers]:

@@ -24,10 +24,10 @@ from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
+from tflogscope.model.findings.warnings import warning_findings
 from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
-from tflogscope.model.findings.warnings import warning_findings
 from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.sentences import Row, rows

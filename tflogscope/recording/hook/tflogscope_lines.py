@@ -314,6 +314,8 @@ class _Lines:
             median = sorted(self.took)[len(self.took) // 2]
             with contextlib.suppress(OSError):
                 self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
+                threads = " ".join(os.listdir("/proc/self/task"))  # noqa: PTH208  Linux
+                self.write(f"threads {self.process} {threads}"[:_LINE])
         if self.left_out:
             with contextlib.suppress(OSError):
                 self.write(f"left_out {self.process} {self.left_out}")

@@ -1,0 +1,61 @@
+"""Lines of several processes that only the threads which wrote them tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflogscope.grammar.model import Grammar
+from tflogscope.sources.block import Numbers
+from tflogscope.sources.pieces import Key, Opened, by_process
+
+NOBODY = ""
+# As grammars/lines.toml has them: the first number of each but `op` is the process.
+_OF_RECORD = r"^tflogscope (?:op \d+|[a-z]+) (\d+)"
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Which process each thread is of, and each process id that lines of `record` name."""
+
+    grammar: Grammar
+    threads: Mapping[int, str]
+    processes: Mapping[int, str]
+
+
+class ByOwner:
+    """The lines of each process. A line without a thread goes with the one before it."""
+
+    def __init__(self, owners: Owners) -> None:
+        self._owners, self._last = owners, NOBODY
+        patterns = [each.pattern for each in owners.grammar.prefixes.values()]
+        self._prefixes = [each for each in patterns if "?P<thread>" in each]
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        import polars as pl
+
+        line = pl.col("line")
+        thread = pl.coalesce(
+            line.str.extract_groups(each).struct.field("thread") for each in self._prefixes
+        )
+        owner = pl.coalesce(
+            pl.when(number.is_not_null()).then(
+                number.cast(pl.Int64, strict=False).replace_strict(
+                    dict(known), default=NOBODY, return_dtype=pl.String
+                )
+            )
+            for number, known in (
+                (line.str.extract(_OF_RECORD, 1), self._owners.processes),
+                (thread, self._owners.threads),
+            )
+        )
+        lines = pl.Series("line", [text[:-1].decode()]).str.split("\n").explode().to_frame()
+        whose = lines.select(owner.forward_fill().fill_null(self._last)).to_series()
+        self._last = whose[-1]
+        keys: list[Key] = [(each,) for each in whose.cast(pl.Binary).to_list()]
+        return by_process(text.split(b"\n")[:-1], numbers, keys)
+
+    def rest(self) -> list[Opened]:
+        """See `Layer`."""
+        return []
