@@ -33,6 +33,8 @@ FIELD_TYPES = {
     "name": r"[^][ \t\n(){}<>|,:=/]+",
     # A file's name, which may have spaces.
     "file": r"[^:\t\n]+",
+    # What a job of a shell is given: no times, and not a number alone, which may be that of a line.
+    "argument": r"(?![0-9]+\t)[^:\t\n]*[^:\t\n ]",
     # Anything but a tab: a column of a table.
     "column": r"[^\t\n]+",
     # Numbers in an escape sequence that sets a colour.

@@ -368,6 +368,8 @@ def _installed() -> tuple[str, ...]:
 
 def _mark(path: str, function: str) -> str:
     """What a frame of TensorFlow or Keras says; "": nothing."""
+    if not any(f"/{each}/" in path for each in (*_LIBRARIES, "multiprocessing")):
+        return ""  # of another package, with folders of the same names
     for part, mark, *functions in _MARKS:
         if part in path and (not functions or function in functions[0]):
             return mark
@@ -548,6 +550,18 @@ def _patch_process(module: Any) -> None:
     module._cleanup = _in_place_of(original, cleanup, module)  # noqa: SLF001
 
 
+def _patch_kernel(module: Any) -> None:
+    """Let C++ write past the kernel of a notebook, which cuts lines anywhere."""
+    original = module.OutStream.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "watchfd" in original.__code__.co_varnames:
+            kwargs["watchfd"] = False
+        original(self, *args, **kwargs)
+
+    module.OutStream.__init__ = init
+
+
 _PATCHES: dict[str, Callable[[Any], None]] = {
     "tensorflow.python.pywrap_tfe": _patch_tfe,
     "tensorflow.python.client.pywrap_tf_session": _patch_session,
@@ -555,6 +569,7 @@ _PATCHES: dict[str, Callable[[Any], None]] = {
     "tensorflow.python.framework.constant_op": _patch_constants,
     "tensorflow.python.autograph.pyct.origin_info": _patch_autograph,
     "multiprocessing.process": _patch_process,
+    "ipykernel.iostream": _patch_kernel,
 }
 
 
