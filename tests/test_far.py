@@ -11,7 +11,7 @@ import pytest
 
 import tflogscope
 from tests.command import run_command
-from tests.samples import run_of, unpacked
+from tests.samples import path_of, run_of, unpacked
 from tflogscope import Run
 from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.sources.notebook import outputs_of
@@ -283,3 +283,12 @@ def test_ranks_of_one_job_are_compared() -> None:
     (workers,) = facts
     assert [each["rank"] for each in workers["ranks"]] == ["process worker0", "process worker1"]
     assert not [each for each in workers["differences"] if each["what"] != "problem"]
+
+
+def test_spawned_processes_are_told_apart_by_the_calls_of_their_threads() -> None:
+    spawned = path_of("spawn__tf2.20.0__record")
+    assert b"Run 2 of 2" in run_command("analyze", str(spawned)).stdout
+    runs = [tflogscope.open_log(f"{spawned}#{process}") for process in (28900, 28901)]
+    assert [run.timeline.filter(kind="call").height for run in runs] == [3, 3]
+    whole = run_of("spawn__tf2.20.0__record").timeline
+    assert sum(run.timeline.height for run in runs) == whole.height

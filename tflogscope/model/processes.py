@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.model.executing import read_executing
 from tflogscope.model.executions import Executions, with_places
-from tflogscope.model.frames import last_before, rows
+from tflogscope.model.frames import is_among, last_before, rows
 from tflogscope.model.names import WRAPPED
 from tflogscope.model.parts import AT_START
 from tflogscope.sources.owners import Owners
@@ -19,6 +20,8 @@ from tflogscope.sources.streams import CTEST
 # So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
 _STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
 _NEVER = 1 << 62
+_MOST = 64  # processes whose calls are looked at
+_NEARLY_ALL = 0.99  # of a thread's nodes: writers of one file get a bit out of order
 _OF_THREAD = pl.Schema({"thread": pl.Int64, "task": pl.String})
 _OF_PROCESS = pl.Schema({"thread": pl.Int64, "process": pl.Int64})
 _OF_COMPONENT = ["device", "function", "handle"]
@@ -57,6 +60,41 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     tests = any(span.account.envelope == CTEST for span in events.spans)
     by_launcher = {"launched": not tests, "tests": tests}
     return {"line": line, "library": None if at is None else library, **by_launcher}
+
+
+def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    """Threads of executors, by the calls in which they ran all of their nodes: process, thread.
+
+    A thread for which that is true of the calls of several processes, or of none, is left out.
+    """
+    calls = [
+        events.messages(id_)
+        .select("at", thread=pl.col("thread").cast(pl.Int64))
+        .join(named, on="thread")
+        for id_ in ("entering_call", "exiting_call")
+    ]
+    unknown = tasks.join(named, on="thread", how="anti")["thread"].unique()
+    ran = events.with_threads(events.runs[["at", "site"]]).cast(
+        {"at": pl.Int64, "thread": pl.Int64}
+    )
+    ran = ran.filter(is_among(ran["thread"], unknown))
+    found = []
+    processes = named["process"].unique().head(_MOST)
+    for process in processes:
+        begun, ended = (
+            np.searchsorted(
+                each.filter(process=process)["at"].sort().to_numpy(), ran["at"].to_numpy()
+            )
+            for each in calls
+        )
+        inside = ran.select("thread", inside=pl.Series(begun > ended))
+        all_of_it = inside.group_by("thread").agg(pl.col("inside").mean())
+        mine = all_of_it.filter(pl.col("inside") > _NEARLY_ALL).select("thread")
+        found.append(mine.select(process=pl.lit(process, pl.Int64), thread="thread"))
+    if not found:
+        return named.clear()
+    fits = pl.concat(found)
+    return fits.filter(~fits["thread"].is_duplicated()).select(named.columns)
 
 
 def _tasks(events: Events) -> pl.DataFrame:
@@ -100,7 +138,8 @@ def read_owners(events: Events, executions: Executions) -> Owners | None:
     )
     ended = ended.explode("thread").cast({"thread": pl.Int64}, strict=False)
     named = pl.concat([each.cast(_OF_PROCESS) for each in (asked, ended.select(asked.columns))])
-    threads = tasks.join(named.unique(), on="thread", how="full", coalesce=True)
+    named = pl.concat([named, _by_calls(events, tasks, named)]).unique()
+    threads = tasks.join(named, on="thread", how="full", coalesce=True)
     known = threads.drop_nulls()
     if (
         threads["thread"].is_duplicated().any()
