@@ -290,5 +290,6 @@ def test_spawned_processes_are_told_apart_by_the_calls_of_their_threads() -> Non
     assert b"Run 2 of 2" in run_command("analyze", str(spawned)).stdout
     runs = [tflogscope.open_log(f"{spawned}#{process}") for process in (28900, 28901)]
     assert [run.timeline.filter(kind="call").height for run in runs] == [3, 3]
+    assert all(run.recorded_as for run in runs)
     whole = run_of("spawn__tf2.20.0__record").timeline
     assert sum(run.timeline.height for run in runs) == whole.height

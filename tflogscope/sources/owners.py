@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tflogscope.grammar.model import Grammar
-from tflogscope.sources.block import Numbers
+from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, by_process
 
 NOBODY = ""
+_COMMENT = b"# "
 # As grammars/lines.toml has them: the first number of each but `op` is the process.
 _OF_RECORD = r"^tflogscope (?:op \d+|[a-z]+) (\d+)"
 
@@ -24,15 +25,19 @@ class Owners:
 
 
 class ByOwner:
-    """The lines of each process. A line without a thread goes with the one before it."""
+    """The lines of each process. A line without a thread goes with the one before it.
+
+    What is written above a log, as `record` does it, is of all of them.
+    """
 
     def __init__(self, owners: Owners) -> None:
-        self._owners, self._last = owners, NOBODY
+        self._owners, self._last, self._begun = owners, NOBODY, False
         patterns = [each.pattern for each in owners.grammar.prefixes.values()]
         self._prefixes = [each for each in patterns if "?P<thread>" in each]
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
+        import numpy as np
         import polars as pl
 
         line = pl.col("line")
@@ -54,7 +59,15 @@ class ByOwner:
         whose = lines.select(owner.forward_fill().fill_null(self._last)).to_series()
         self._last = whose[-1]
         keys: list[Key] = [(each,) for each in whose.cast(pl.Binary).to_list()]
-        return by_process(text.split(b"\n")[:-1], numbers, keys)
+        texts = text.split(b"\n")[:-1]
+        if not self._begun and texts[0].startswith(_COMMENT):
+            heads: list[Key] = [(each.encode(),) for each in {*self._owners.threads.values()}]
+            numbers = numbers_at(
+                numbers, np.append(np.zeros(len(heads), int), range(1, len(texts)))
+            )
+            keys, texts = [*heads, *keys[1:]], [*[texts[0]] * len(heads), *texts[1:]]
+        self._begun = True
+        return by_process(texts, numbers, keys)
 
     def rest(self) -> list[Opened]:
         """See `Layer`."""
