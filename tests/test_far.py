@@ -293,3 +293,11 @@ def test_spawned_processes_are_told_apart_by_the_calls_of_their_threads() -> Non
     assert all(run.recorded_as for run in runs)
     whole = run_of("spawn__tf2.20.0__record").timeline
     assert sum(run.timeline.height for run in runs) == whole.height
+
+
+def test_a_switch_without_its_plugin_is_the_reason() -> None:
+    nodes = run_of("zen_switch__tf2.21.0").nodes.filter(op="MatMul")
+    assert nodes["reason"].unique().to_list() == ["plugin-off"]
+    assert run_of("rewritten__zentf__quiet").nodes["reason"].null_count()
+    explained = run_of("zen_switch__tf2.21.0").explain(op="MatMul")
+    assert "zendnn-missing" in json.dumps(explained, default=str)

@@ -67,7 +67,8 @@ class Rewriter(NamedTuple):
 
     `kernels`: how the names of its kernels begin (RE2); behind that is the op's name, unless
     `kernel_ops` has it, or it is `alone` (there is no op before it). `where`: its layout pass. Ids
-    of messages: `loaded` and `works` show that it is there, and that it rewrites; `rewritten`
+    of messages: `loaded` and `works` show that it is there, and that it rewrites (but for
+    `switch`, which TensorFlow prints where it is only switched on); `rewritten`
     (fields `node`, `kernel`) are its decisions, and `fused` (with the field that names the node)
     what it made of several nodes. `eager`: where TensorFlow dispatches eager ops as its kernels.
     `record` and `modules`: variables, and levels of source files, that make it talk; `lines`: how
@@ -82,6 +83,7 @@ class Rewriter(NamedTuple):
     lines: str
     loaded: tuple[str, ...] = ()
     works: tuple[str, ...] = ()
+    switch: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     fused: Mapping[str, str] = {}
     alone: tuple[str, ...] = ()

@@ -27,10 +27,14 @@ _HALF = "DT_HALF"
 
 
 class Plugins(NamedTuple):
-    """Plug-ins that a log shows: those that are `present`, and of these the `working` ones."""
+    """Plug-ins that a log shows: those that are `present`, and of these the `working` ones.
+
+    `missing`: those of which it shows no more than that they are switched on.
+    """
 
     present: tuple[Rewriter, ...]
     working: tuple[Rewriter, ...]
+    missing: tuple[Rewriter, ...] = ()
 
 
 @once
@@ -46,6 +50,12 @@ def plugins_of(events: Events) -> Plugins:
     return Plugins(
         present=tuple(each for each in REWRITERS if each.id in loaded | working),
         working=tuple(each for each in REWRITERS if each.id in working),
+        missing=tuple(
+            each
+            for each in REWRITERS
+            if each.id in working - loaded - {*ran}
+            and not seen & ({*each.works, *each.rewritten} - {*each.switch})
+        ),
     )
 
 
@@ -108,6 +118,10 @@ def _rewriter_off(asked: Asked) -> pl.Expr:
     return pl.lit(asked.rewriter not in asked.plugins.working)
 
 
+def _not_there(asked: Asked) -> pl.Expr:
+    return pl.lit(asked.rewriter in asked.plugins.missing)
+
+
 def _other_type(asked: Asked) -> pl.Expr:
     """The type is none of those that kernels take; half, unless some op ran with it here."""
     ops = asked.rewriter.ops
@@ -143,6 +157,7 @@ FACTS: dict[str, Callable[[Asked], pl.Expr]] = {
     "not_in_table": _not_in_table,
     "not_eager": _not_eager,
     "rewriter_off": _rewriter_off,
+    "not_there": _not_there,
     "other_type": _other_type,
     "other_fusion": _other_fusion,
     "no_product": _no_product,
