@@ -301,3 +301,18 @@ def test_a_switch_without_its_plugin_is_the_reason() -> None:
     assert run_of("rewritten__zentf__quiet").nodes["reason"].null_count()
     explained = run_of("zen_switch__tf2.21.0").explain(op="MatMul")
     assert "zendnn-missing" in json.dumps(explained, default=str)
+
+
+def test_what_a_library_has_traced_again_is_no_argument_of_the_program(tmp_path: Path) -> None:
+    text = unpacked(path_of("ten_retraces__tf2.20.0__record"))
+    package = b"/opt/venv/lib/python3.11/site-packages/tensorflow_probability/python/optimizer.py"
+    file = tmp_path / "run.log"
+    file.write_bytes(re.sub(rb'(tflogscope trace \S+ \d+ \S+ \[\[")[^"]*', rb"\1" + package, text))
+    advice = [
+        " ".join(run.findings.filter(id="retraced")["advice"].to_list())
+        for run in (run_of("ten_retraces__tf2.20.0__record"), tflogscope.open_log(file))
+    ]
+    assert "tensorflow_probability" not in advice[0]
+    assert "epoch" in advice[0]
+    assert "tensorflow_probability's own" in advice[1]
+    assert "epoch" not in advice[1]

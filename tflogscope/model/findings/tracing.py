@@ -34,6 +34,7 @@ _PARTS = (
 _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
 _LEAST_PART = 0.01  # of the time
 _MOST_TRACING = 3  # times what the calls themselves took: more is other code of the program
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
@@ -135,6 +136,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     arguments = [dict(json.loads(each)[1]) for each in said["signature"]]
     place = json.loads(said["signature"][0])[0]
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
+    package = _PACKAGE.search(place[0]) if place else None
     different = []
     for name in dict.fromkeys(name for each in arguments for name in each):
         values = [each.get(name, _NOTHING[1]) for each in arguments]
@@ -148,6 +150,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         "remade": made == traces.height,
         "made": made if made > 1 else None,
         "defined": defined,
+        "package": package and not _OWN.search(place[0]) and package[1],
         "alike": True,
     }
 
