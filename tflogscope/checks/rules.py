@@ -185,7 +185,9 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
         evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
         .unique(["function", "flavour", "function_uid"], keep="first", maintain_order=True)
         .join(
-            same.select("function", "flavour", "function_uid", "python_function"),
+            same.select("function", "flavour", "function_uid", "python_function").unique(
+                ["function", "flavour", "function_uid"], keep="first", maintain_order=True
+            ),
             on=["function", "flavour", "function_uid"],
             nulls_equal=True,
             maintain_order="left",

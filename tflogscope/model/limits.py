@@ -59,7 +59,7 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
     any_record = recorded.tensorflow_dialect is not None or level is not None
     holds = {
         "no-tensorflow": not any_record,
-        "no-executions": any_record and not any_run,
+        "no-executions": any_record and not any_run and not serves(evidence.events),
         "no-graph-durations": bool(graph.kinds) and not graph.has_durations,
         "no-eager-durations": _without_ends(evidence, eager),
         "no-price": graph.has_durations and evidence.costs.price is None,

@@ -78,6 +78,11 @@ def is_function(name: pl.Expr) -> pl.Expr:
     return name.str.contains(_FUNCTION) | is_part(name)
 
 
+def of_part(name: pl.Expr) -> pl.Expr:
+    """The function of which a name may be a part, for one device of several."""
+    return on_mesh(name.str.replace(_PART, ""))
+
+
 def is_part(name: pl.Expr) -> pl.Expr:
     """Whether a name is that of the part of a function for one device."""
     return name.str.contains(_PART)
@@ -95,7 +100,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     `__inference___backward_loss_73_114` is loss, 114, backward. A name of another form is a
     function without uid, flavour `other`.
     """
-    full = on_mesh(full.str.replace(_PART, ""))
+    full = of_part(full)
     kind = full.str.extract(_FUNCTION, 1)
     name = full.str.extract(_FUNCTION, 2)
     backward = name.str.extract(_BACKWARD, 1)

@@ -82,10 +82,13 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
     alone = pl.when(pl.col("recorded").is_null()).then(pl.struct("key", "group"))
     known = known.with_columns(number=pl.struct("flavour", "recorded", alone=alone).rank("dense"))
     number = pl.coalesce(_warned(known, events), "number")
+    # Parts for several devices, which other processes ask for, are of one trace.
+    uid = pl.col("function_uid")
+    trace = pl.struct(uid, alone=pl.when(uid.is_null()).then("order"))
     return known.select(
         "name",
         python_function=number,
-        traces=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over(number),
+        traces=trace.is_first_distinct().cum_sum().cast(pl.UInt32).over(number),
         made_by=_made_by(known, nodes, said["signature"]),
     )
 

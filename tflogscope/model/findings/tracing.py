@@ -14,6 +14,7 @@ import polars as pl
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.frames import Integers, is_among, only, row_with, rows, where
 from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.names import of_part
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.python_functions import (
     retrace_warnings,
@@ -51,6 +52,9 @@ def tracing_findings(evidence: Evidence) -> Iterator[Finding]:
 def _retraced(evidence: Evidence) -> Iterator[Finding]:
     firsts = evidence.first_calls.filter(
         (pl.col("flavour") == "inference") & pl.col("made_by").is_null()
+    )
+    firsts = firsts.filter(
+        pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
     )
     for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
         "python_function"
