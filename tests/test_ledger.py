@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,6 +17,7 @@ from tflogscope import Run
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.ledger.owners import assign_owners
 
+ROOT = Path(__file__).parent.parent
 LOGS = first_quick([(name,) for name in sorted({*NAMES, *RECORDED})])
 # Their time is that of nodes or primitives, whatever thread ran them.
 OF_NODES = (
@@ -83,6 +87,14 @@ def test_owners_are_findings_that_take_time() -> None:
     order = [row["id"] for row in packaged_toml("ledger.toml")["owner"]]
     assert len(order) == len({*order})
     assert known.issuperset(order)
+
+
+def test_each_threshold_is_used_and_says_what_it_was_measured_on() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "tflogscope").rglob("*.py"))
+    used = {*re.findall(r'threshold\("([\w.-]+)"\)', sources)}
+    rows = packaged_toml("ledger.toml")["thresholds"]
+    assert used == {f"{section}.{name}" for section, each in rows.items() for name in each}
+    assert all(row["measured"] for each in rows.values() for row in each.values())
 
 
 @given(

@@ -55,7 +55,7 @@ def read_all(path: Path, data: bytes) -> None:
     assert summary_json(run)
     draw(analyze_document(run), Console(file=io.StringIO(), width=100))
     assert markdown(analyze_document(run))
-    _ = run.slices, run.memory, run.recorded_as, run.findings
+    _ = run.slices, run.recorded_as, run.findings
 
 
 def test_a_whole_number_is_of_63_bits() -> None:

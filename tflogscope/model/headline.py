@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.facts import Lead, Summary
 from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.frames import looked_up
-from tflogscope.model.ledger.stretches import PHASE_NAMES
+from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.once import once
 from tflogscope.model.onednn_headline import onednn_verdict
@@ -31,7 +32,7 @@ _NOT_KNOWN = "not known"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _MAKING = ("tracing", "graph-passes", "first-runs")
-_WAITED_FOR = 3e6  # µs of them, for a verdict to speak of it
+_WAITED_FOR = threshold("verdict.least_making_us")
 
 
 class Figure(NamedTuple):
@@ -125,7 +126,8 @@ def busiest_of(run: Tables) -> Busiest | None:
     data = run.functions.filter(flavour="dataset")[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
     time = ranked_by(nodes)
-    own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True))
+    computes = wait_of(pl.col("op"), pl.col("attributes")).is_null()
+    own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True), computes)
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
     grouped = own.group_by("python", op=op, function=within, maintain_order=True)
@@ -182,7 +184,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
-    return "nothing-found", facts | _compute(said, run) | _making(run)
+    return "nothing-found", facts | _compute(said, run) | _making(run) | _waiting(run)
 
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:
@@ -202,6 +204,16 @@ def _making(run: Tables) -> dict[str, Any]:
         "making": at_first if at_first > max(loops, _WAITED_FOR) else None,
         "loops": loops or None,
     }
+
+
+def _waiting(run: Tables) -> dict[str, Any]:
+    """The wait for other processes that most of the time in loops is."""
+    repeated = dict(run.repeated.rows())
+    loops = sum(repeated.values())
+    for phase in WAITS[1:]:
+        if repeated.get(phase, 0.0) > loops / 2:
+            return {"waited": repeated[phase], "repeats": loops, "waits": PHASE_NAMES[phase]}
+    return {}
 
 
 def _inside(place: str | None, said: Summary) -> str | None:

@@ -9,20 +9,16 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.costs import COLD, Price
 from tflogscope.model.frames import Integers, holds, is_among
 
-DISPATCH_US = 300
-"""The longest gap before an eager op that is taken as its own: what Python and TensorFlow need to
-ask for it, on a CPU that needs 5 µs for a line of the hook (`WithoutLog.python_pace`). A tape that
-is played back does so in up to 240 µs, other ops in 20 to 100.
-"""
-LEAST = 4
-"""Times that one span follows another, for it to be of a loop."""
-_PAUSE = 10  # a gap so many times as long as half of them are is no step's
+DISPATCH_US = threshold("dispatch.most_us")
+LEAST = threshold("loop.least_turns")
+_PAUSE = threshold("loop.pause")
 _FAR = 1 << 44  # beyond any `at`
-_USUAL_LINE_US = 5.0  # of the hook, on the CPU on which DISPATCH_US was measured
+_USUAL_LINE_US = threshold("dispatch.line_us")
 
 
 def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:

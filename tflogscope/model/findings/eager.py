@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
 from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
@@ -35,8 +36,8 @@ _UPDATES = r"^(?:Assign(?:Add|Sub)?VariableOp|Resource(?:Sparse)?Apply\w+)$"
 # Findings about all that a step does, and causes of what a graph reads and makes once for a step.
 _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
-_STEADY = 0.5  # of the calls of a function have such ops behind them
-_LEAST_STEPS = 2  # a tape that is played back once is not training
+_STEADY = threshold("eager-steady-state.steady_share")
+_LEAST_STEPS = threshold("eager-training-step.least_steps")
 _FROM_GENERATOR = "Dataset.from_generator"
 
 

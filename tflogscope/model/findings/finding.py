@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.frames import is_among, only
 from tflogscope.model.ledger.owners import Claims
 from tflogscope.model.names import MERGED
 from tflogscope.model.pipeline import Evidence
 
-RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
+RUNNING_US = threshold("dispatch.most_running_us")
 AVOIDABLE = object()
 """In the place of a fact: the time that the ledger gives the finding."""
 

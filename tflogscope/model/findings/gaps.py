@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
@@ -22,27 +23,22 @@ from tflogscope.model.servers import serves
 from tflogscope.model.spans import DISPATCH_US
 from tflogscope.model.unexpected import is_unexpected
 
-_LEAST_CALLS = 4  # from which on there is a steady state to speak of
-_STEADY = 0.5  # of the gaps
-_IDLE_SHARE = 0.1  # of the time in calls
-_HELD = 0.9  # of the gaps
-_PAUSE = 10  # a gap that many times as long as half of them are is no step's
+_LEAST_CALLS = threshold("between-steps.least_calls")
+_STEADY = threshold("between-steps.steady_share")
+_IDLE_SHARE = threshold("between-steps.idle_share")
+_HELD = threshold("between-steps.held_share")
+_PAUSE = threshold("loop.pause")
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 )
 # Only a training step has gradients (python/eager/backprop.py, _gradient_function names them).
 # What it updates says less: some optimizers add, as metrics do.
 _GRADIENT = "gradient_tape/"
-# µs that Keras' own loop takes from one call to the next; and Python to call a tf.function, half of
-# the longest (`DISPATCH_US`). Times `python_pace`.
-_KERAS_US = 320
+_KERAS_US = threshold("between-steps.keras_us")
 _CALL_US = DISPATCH_US / 2
-_OP_US = 20  # to ask for an eager op
-_UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much
-# Between sleeps, and in short programs, a line takes up to 17 times as long: its code and data are
-# in no cache. A gap has to be that much longer to be one, but what Keras does in it took 1.5 times
-# as long on the same CPU.
-_MOST_PACE = 2.0
+_OP_US = threshold("between-steps.op_us")
+_UNKNOWN_PACE = threshold("between-steps.unknown_pace")
+_MOST_PACE = threshold("between-steps.most_pace")
 # A frame of the program that Keras' list of callbacks called.
 CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 

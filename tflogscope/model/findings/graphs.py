@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.first_calls import call_around, compile_times
@@ -21,12 +22,10 @@ from tflogscope.model.processes import several_processes
 # not lowered (functional_ops.cc) runs a function for each iteration.
 _LOOPS = ("NextIteration", "While", "StatelessWhile")
 _CONTROL = (*_LOOPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
-_LEAST_ITERATIONS = 8  # of a call
-# The executor takes 0.3 to 1 µs for a node, and a kernel 5 µs or more to go to another thread
-# (executor.cc, ExecutorState::ScheduleReady): a node that takes less is mostly that.
-_TINY_US = 10.0
-_WORTH = 0.1  # of the time of what the program does again and again
-_LEAST_SHAPES = 4
+_LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
+_TINY_US = threshold("loop-overhead.tiny_us")
+_WORTH = threshold("loop-overhead.worth")
+_LEAST_SHAPES = threshold("new-shapes.least")
 _MORE = {"at": pl.Int64, "name": pl.String, "more_us": pl.Float64}
 _SETTINGS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 # What an iteration may take from the one before, and be done at once for all the same: counters,

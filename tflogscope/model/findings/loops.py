@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.frames import (
     Integers,
@@ -33,20 +34,18 @@ PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 """Kernels that run Python code (python/lib/core/py_func.cc)."""
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
-_WORTH = 0.1  # of the time of the loop
-_PAUSE = 10  # a wait so many times as long as half of them are is no step's
-# A save is much the same each time. What takes so many times as long as usual waited for the
-# threads and processes that write the log.
-_MUCH = 2
-_CAPPED = 1.05  # times what is left of a time, for the whole of it to be said
+_WORTH = threshold("loop.worth")
+_PAUSE = threshold("loop.pause")
+_MUCH = threshold("checkpoints.most_times")
+_CAPPED = threshold("checkpoints.said_above")
 GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
-_STAGE = 0.3  # of the wait that a stage has to take to be named
-_ALONE = 0.3  # of what a stage takes, on one thread: more threads help a map with less of it little
+_STAGE = threshold("input-bound.stage_share")
+_ALONE = threshold("input-bound.alone_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
-_SPLIT_US = 100.0
-_BUSY = 0.3  # of the loop: Python code of tf.data that runs so long is what it waits for
-_QUICK = 0.05  # of the spans of one kind, those that waited for nothing
-_LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
+_SPLIT_US = threshold("input-bound.split_us")
+_BUSY = threshold("py-function.busy_share")
+_QUICK = threshold("py-function.quick_share")
+_LEAST_WAIT = threshold("input-bound.least_wait_us")
 
 
 def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.executions import with_places
 from tflogscope.model.facts import Lead
 from tflogscope.model.figures import whole_of, whole_us
@@ -33,8 +34,8 @@ from tflogscope.model.pipeline import Evidence
 from tflogscope.model.sentences import Row, rows
 from tflogscope.model.source_text import line_with
 
-WORTH_A_LOOK = 0.01  # of the time in loops, else of the run
-LEAST_WARNED_US = 1000.0  # a loop of a short recording may be shorter than what is worth a change
+WORTH_A_LOOK = threshold("warning.share")
+LEAST_WARNED_US = threshold("warning.least_us")
 _LINES = 8  # of the evidence
 _LEAST_US = 0.5  # less is not worth a sentence
 

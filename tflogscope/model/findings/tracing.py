@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.frames import Integers, is_among, only, row_with, rows, where
 from tflogscope.model.ledger.stretches import traced
@@ -36,9 +37,9 @@ _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
-_LEAST_PART = 0.01  # of the time
-_MOST_TRACING = 3  # times what the calls themselves took: more is other code of the program
-_WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
+_LEAST_PART = threshold("first-call.least_part")
+_MOST_TRACING = threshold("retraced.most_tracing")
+_WORTH_SAYING = threshold("first-call.tracing_share")
 
 
 def tracing_findings(evidence: Evidence) -> Iterator[Finding]:

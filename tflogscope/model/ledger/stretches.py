@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
+from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.model.first_calls import compile_times
 from tflogscope.model.frames import (
     Integers,
@@ -34,6 +35,7 @@ from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.once import once
 from tflogscope.model.origin import footer_of, moment_us
 from tflogscope.model.python_functions import tracing_us
+from tflogscope.model.servers import serves
 from tflogscope.model.spans import LEAST
 from tflogscope.model.stack_traces import read_stack_traces
 
@@ -46,15 +48,15 @@ PHASES = (*PHASE_NAMES,)
 ITERATORS = r"^\w*Iterator\w*GetNext\w*$"
 """Kernels in which a program waits for the next element (core/kernels/data/iterator_ops.cc)."""
 
+WAITS = ("input-wait", "collective-wait", "remote-wait")
 # What is open counts as the first of these; what none is open in is Python's.
 _ORDER = (
     *("logging", "xla", "graph-passes", "tracing", "start-up"),
-    *("busy first", "busy", "input-wait", "checkpoint", "first-runs", "compute", "eager"),
-    "python",
+    *("busy first", "busy", *WAITS, "checkpoint", "first-runs", "compute", "eager", "python"),
 )
 _WITHIN = {"busy first": "first-runs", "busy": "compute"}
 # Of these the log says what each execution would have taken without it.
-_ESTIMATED = ("first-runs", "compute", "eager", "input-wait")
+_ESTIMATED = ("first-runs", "compute", "eager", *WAITS)
 _LONGEST = 3600e6  # µs without a record at the start of a program, and at its end
 _SCHEMA = {
     "thread": pl.Int64,
@@ -104,9 +106,7 @@ def asked_by_thread(of: Evidence) -> pl.DataFrame:
         .then(of_call)
         .when(rule="checkpoint")
         .then(pl.lit("checkpoint"))
-        .when(pl.col("op").str.contains(ITERATORS))
-        .then(pl.lit("input-wait"))
-        .otherwise(pl.lit("eager"))
+        .otherwise(pl.coalesce(wait_of(pl.col("op")), pl.lit("eager")))
     )
     asked = of.asked.sort("begin_at").with_columns(phase=phase)
     if asked.is_empty():
@@ -116,6 +116,20 @@ def asked_by_thread(of: Evidence) -> pl.DataFrame:
     until = pl.col("begin").shift(-1).over("thread").fill_null(run[1] if run else 0)
     unfinished = pl.when(status="unfinished").then(until)
     return asked.with_columns(end=pl.coalesce("end", unfinished))
+
+
+def wait_of(op: pl.Expr, attributes: pl.Expr | None = None) -> pl.Expr:
+    """The phase in which an op waits; null: it computes."""
+    found = pl.when(op.str.contains(ITERATORS)).then(pl.lit("input-wait"))
+    for name, kind in op_kinds().items():
+        waits = op.str.contains(kind.ops)
+        if kind.tasks and attributes is None:
+            continue
+        if kind.tasks and attributes is not None:
+            there, here = (attributes.str.extract(task, 1) for task in kind.tasks)
+            waits &= here != there
+        found = found.when(waits).then(pl.lit(f"{name}-wait"))  # type: ignore[assignment]
+    return found.otherwise(None)
 
 
 @once
@@ -173,7 +187,7 @@ def phases_not_shown(of: Evidence) -> list[str]:
     found = ["logging"] * unpriced
     if of.calls.height:
         found += ["tracing"] * traced(of).is_empty()
-        found += ["input-wait"] * of.executions.frame["definition"].is_null().all()
+        found += [*WAITS] * of.executions.frame["definition"].is_null().all()
         compiled = compiled_runs(of.executions)["call"].count()
         found += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
     return found
@@ -207,6 +221,8 @@ class _Thread:
         edges = np.append(edges[:-1][kept], edges[-1])
         phase, item, following = phase[kept], item[kept], following[kept]
         log = self._log_us(edges, phase, item)
+        # In a server no Python of a user's runs: between requests it waits for them.
+        between = {"python": "remote-wait"} if serves(self._of.events) else {}
         middle = (edges[:-1] + edges[1:]) // 2
         in_loop = covered_within(*self._loops, middle, middle + 1) > 0
         found = pl.DataFrame(
@@ -216,7 +232,7 @@ class _Thread:
                 ),
                 "start": edges[:-1],
                 "end": edges[1:],
-                "phase": pl.Series(_NAMES)[phase],
+                "phase": pl.Series(_NAMES)[phase].replace(between),
                 "work_us": np.diff(edges) - log,
                 "repeats": in_loop,
                 "item": item,
@@ -273,18 +289,21 @@ class _Thread:
 
     @cached_property
     def _waiting(self) -> pl.DataFrame:
-        """Nodes of calls that wait for data, and what else runs meanwhile.
+        """Nodes of calls that wait for data or other processes, and what else runs meanwhile.
 
         phase, begin, end, call, log_us (of nodes that wait).
         """
         of = self._of
         frame, definitions = of.executions.frame, of.executions.runs.definitions
-        waits = where(definitions["kernel"].str.contains(ITERATORS))
+        wait = wait_of(pl.col("kernel"), pl.col("attributes")).alias("phase")
+        phases = definitions.select(wait).to_series()
+        waits = where(phases.is_not_null())
         row = where(is_among(frame["definition"], waits))
         names = ["call", "time", "end_time", "definition"]
         waiting = rows(frame[names], row)
         work = rows(of.costs.of_executions["work_us"], row)
-        waiting = waiting.hstack([(waiting["end_time"] - waiting["time"] - work).alias("log_us")])
+        log = (waiting["end_time"] - waiting["time"] - work).alias("log_us")
+        waiting = waiting.hstack([log, rows(phases, waiting["definition"])])
         calls = self._items.select("call", of="phase").drop_nulls()
         waiting = looked_up(waiting, calls, "call").drop_nulls("of")
         within = waiting.group_by("call", "of").agg(
@@ -304,7 +323,7 @@ class _Thread:
         shown = {"begin": "time", "end": "end_time", "call": "call"}
         return pl.concat(
             [
-                waiting.select("log_us", phase=pl.lit("input-wait"), **shown),
+                waiting.select("log_us", "phase", **shown),
                 beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
             ],
             how="vertical_relaxed",
@@ -346,10 +365,10 @@ class _Thread:
         recorded = self._of.recorded
         log = np.diff(self._lines(edges)) * (price.quick * recorded.records / recorded.lines)
         names = np.array(_NAMES)[phase]
-        waits = (names == "input-wait") & self._items["is_call"].to_numpy()[item]
+        waits = np.isin(names, WAITS) & self._items["is_call"].to_numpy()[item]
         known = np.isin(names, _ESTIMATED) & (item >= 0)
         passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
-        nodes = self._waiting.lazy().filter(phase="input-wait").group_by("call")
+        nodes = self._waiting.lazy().filter(pl.col("phase").is_in(WAITS)).group_by("call")
         waited = nodes.agg(waited=passed, wait_log=pl.col("log_us").sum()).collect()
         shares = looked_up(self._items[["call", "log_us", "ran_us"]], waited, "call").fill_null(0.0)
         of_waits = shares["wait_log"] / shares["waited"]

@@ -12,12 +12,12 @@ from tflogscope.model.figures import rounded
 from tflogscope.model.frames import begins, is_among, looked_up, only, rows
 from tflogscope.model.ledger.owners import Owners
 from tflogscope.model.ledger.stretches import (
-    ITERATORS,
     PHASES,
     asked_by_thread,
     phases_not_shown,
     read_stretches,
     run_window,
+    wait_of,
 )
 from tflogscope.model.once import once
 
@@ -139,14 +139,13 @@ def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
     runs = only(frame[names], chosen).hstack([of.costs.own_us.filter(chosen).alias("work_us")])
     runs = runs.sort("thread", "time", maintain_order=True)
     reach = pl.col("end_time").cum_max().shift(1).over("thread")
-    kernels = of.executions.runs.definitions["kernel"]
-    waits = rows(kernels, runs["definition"]).str.contains(ITERATORS)
+    wait = wait_of(pl.col("kernel"), pl.col("attributes")).alias("wait")
+    waits = rows(of.executions.runs.definitions.select(wait), runs["definition"])["wait"]
     first = of.calls.filter(pl.col("name").is_first_distinct())["call"]
     of_first = pl.when(pl.col("call").is_in(first.implode())).then(pl.lit("first-runs"))
-    phase = pl.when("waits").then(pl.lit("input-wait"))
     runs = runs.with_columns(
-        start=pl.max_horizontal("time", reach), reach=reach, waits=waits.fill_null(value=False)
-    ).with_columns(phase=phase.otherwise(of_first.otherwise(pl.lit("compute"))))
+        start=pl.max_horizontal("time", reach), reach=reach, wait=waits
+    ).with_columns(phase=pl.coalesce("wait", of_first.otherwise(pl.lit("compute"))))
     runs = runs.filter(pl.col("end_time") > pl.col("start"))
     new = pl.Series(
         begins(
