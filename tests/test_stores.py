@@ -365,3 +365,17 @@ def test_two_processes_at_one_time_are_two_runs(
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_bytes(text)
     assert "Run 2 of 2 (their times overlap)" in printed(["analyze", str(tmp_path)], capsys)
+
+
+def test_a_store_of_version_4_is_read() -> None:
+    old = tflogscope.open_store(Path(__file__).parent / "stores" / "version4")
+    name = "eager_basics__tf2.13.1__vlog2"
+    today = tflogscope.open_log(path_of(name))
+    ops = old.ops.drop("run").collect()
+    assert ops.columns == today.ops.columns
+    assert ops["op"].sort().equals(today.ops["op"].sort())
+    assert ops["steady_us"].sum() == pytest.approx(today.ops["steady_us"].sum())
+    assert not ops["work_us"].count()
+    assert old.timeline.collect().height == today.timeline.height
+    assert old.ledger.collect().is_empty()
+    assert old.run(name).findings.height == old.run(name).avoidable.height

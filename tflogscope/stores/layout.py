@@ -18,10 +18,11 @@ import polars as pl
 
 from tflogscope.errors import InputError, TflogscopeWarning
 from tflogscope.exports.columnar import write_parquet
-from tflogscope.exports.schema import SCHEMA_VERSION, TABLES
+from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
 from tflogscope.model.tables import BESIDE
 from tflogscope.stores.folder import RUNS, Folder
+from tflogscope.stores.older import READ
 
 Row = dict[str, Any]
 PARQUET = b"PAR1"  # the end of each of its files
@@ -123,10 +124,11 @@ def _as_row(found: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def _required(rows: pl.DataFrame, where: str) -> pl.DataFrame:
-    """The rows, if they are of this schema."""
-    others = rows.filter(pl.col("schema_version") != SCHEMA_VERSION)
+    """The rows, if they are of a schema that can be read."""
+    others = rows.filter(~pl.col("schema_version").is_in(READ))
     if others.height:
         run, version = others.select("run", "schema_version").row(0)
-        what = f"the run {run!r} has schema {version}, and this tflogscope reads {SCHEMA_VERSION}"
+        read = " and ".join(map(str, READ))
+        what = f"the run {run!r} has schema {version}, and this tflogscope reads {read}"
         raise InputError(what, where, "Collect the logs again, into a new store.")
     return rows.select("run", *RUN_COLUMNS, pl.exclude("run", *RUN_COLUMNS))

@@ -14,6 +14,7 @@ from tflogscope.grammar.tables import schema
 from tflogscope.model.figures import count_of
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
+from tflogscope.stores.older import MISSING, in_todays_columns
 
 # URLs that polars reads by itself, the parts that it needs; all others go through fsspec whole.
 _READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://")
@@ -78,9 +79,24 @@ class Store:
 
     def table(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
         """A table of some of the runs, with a first column `run`."""
-        files = [table_file(row, table) for row in rows]
-        if not files:
+        if not rows:
             return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
+        versions = dict.fromkeys(row["schema_version"] for row in rows)
+        return pl.concat(
+            in_todays_columns(
+                table,
+                self._read(
+                    MISSING.get(version, {}).get(table, table),
+                    [row for row in rows if row["schema_version"] == version],
+                ),
+                version,
+            )
+            for version in versions
+        )
+
+    def _read(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
+        """The files of a table, with a first column `run`."""
+        files = [table_file(row, table) for row in rows]
         if is_url(self.name):
             return pl.concat(
                 self._scan(file).select(pl.lit(row["run"]).alias("run"), pl.all())
