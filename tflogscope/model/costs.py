@@ -20,8 +20,9 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
-from tflogscope.model.frames import first_with, looked_up, only, rows, where
+from tflogscope.model.frames import first_with, is_among, looked_up, only, rows, where
 from tflogscope.model.intervals import covered_within
+from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import FUNCTION_CALLS
 
@@ -189,7 +190,10 @@ class Costs:
             cheap=pl.col("kernel").is_in(cheap_kernels()),
             calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
         )
-        return nodes.hstack(rows(kernels, nodes["definition"]))
+        nodes = nodes.hstack(rows(kernels, nodes["definition"]))
+        # What XLA compiled has no nodes with rows of their own: its printed time is all there is.
+        compiled = compiled_runs(self._executions)["definition"].drop_nulls().unique()
+        return nodes.with_columns(calls=nodes["calls"] & ~is_among(nodes["definition"], compiled))
 
     def _taking(self, price: Price) -> pl.DataFrame:
         """What later runs of nodes take: definition, runs, takes, log (µs), calls."""

@@ -16,6 +16,7 @@ from tflogscope.model.facts import Lead, Summary
 from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.frames import looked_up
 from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
+from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.once import once
 from tflogscope.model.onednn_headline import onednn_verdict
@@ -127,7 +128,9 @@ def busiest_of(run: Tables) -> Busiest | None:
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
     time = ranked_by(nodes)
     computes = wait_of(pl.col("op"), pl.col("attributes")).is_null()
-    own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True), computes)
+    calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
+    compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
+    own = nodes.filter(~calling | compiled, computes)
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
     grouped = own.group_by("python", op=op, function=within, maintain_order=True)
