@@ -455,7 +455,7 @@ def read(log: Path) -> None:
     from rich.console import Console
 
     import tflogscope
-    from tflogscope.model.activity import read_activity
+    from tflogscope.model.pictures.activity import read_activity
     from tflogscope.views.analyze import analyze_document
     from tflogscope.views.report.page import report_page
     from tflogscope.views.terminal import draw

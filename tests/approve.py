@@ -19,8 +19,8 @@ from typing import Any
 import polars as pl
 
 from tests.samples import KEPT, LOGS, NAMES, ROOT, path_of, run_of
-from tflogscope.model import limits
 from tflogscope.model.findings import table as findings
+from tflogscope.model.overview import limits
 from tflogscope.views.analyze import summary_json
 
 GOLDEN = ROOT / "tests" / "golden"

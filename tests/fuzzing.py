@@ -46,10 +46,10 @@ from tflogscope.events.verbose_lines import lines_of
 from tflogscope.exports.redact import Redactor
 from tflogscope.grammar.load import load_grammar
 from tflogscope.live.growing import Growing
-from tflogscope.model.executions import with_places
+from tflogscope.model.executions.executions import with_places
 from tflogscope.model.log_run import LogRun
-from tflogscope.model.moments import moment_ns
 from tflogscope.model.opening import read_log
+from tflogscope.model.pictures.moments import moment_ns
 from tflogscope.model.reasons.conditions import parse_attributes
 from tflogscope.query.sql import select, where
 from tflogscope.recording.pass_on import PassOn

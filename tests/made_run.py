@@ -11,8 +11,8 @@ import polars as pl
 
 from tests.samples import run_of
 from tflogscope import Run
-from tflogscope.model.facts import Rewriters
-from tflogscope.model.python_functions import OWN_FUNCTIONS
+from tflogscope.model.calls.python_functions import OWN_FUNCTIONS
+from tflogscope.model.common.facts import Rewriters
 
 Row = dict[str, Any]
 _TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tflogscope.model.sentences import rows
+from tflogscope.model.common.sentences import rows
 
 PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
 _TABLE = re.compile(r"(?m)^\| (\w+) \| said when \|.*\n(?:\|.*\n)+")

@@ -18,7 +18,7 @@ import polars as pl
 import tflogscope.cli.inputs
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, NothingRecognised
-from tflogscope.model.parts import Part
+from tflogscope.model.calls.parts import Part
 from tflogscope.views.document import Document, Paragraph
 
 HOSTILE = [

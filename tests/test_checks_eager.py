@@ -20,7 +20,7 @@ from tflogscope.checks.policy import Policy, Section
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
-from tflogscope.model.unexpected import is_unexpected
+from tflogscope.model.rows.unexpected import is_unexpected
 from tflogscope.views.check import verdict_document
 from tflogscope.views.terminal import drawn
 

@@ -17,7 +17,7 @@ import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log, Node
 from tests.samples import NAMES, run_of, unpacked
-from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.common.origin import RECORD_MARK
 from tflogscope.model.run import Run
 from tflogscope.recording.header import header_line
 from tflogscope.views.recorded import slowed_fact

@@ -15,7 +15,7 @@ from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
 from tests.samples import UNLIKE, path_of, run_of
 from tflogscope import Run, open_log
 from tflogscope.cli.main import main
-from tflogscope.model.difference import difference
+from tflogscope.model.overview.difference import difference
 from tflogscope.stores.figures import OneRun, read_figures
 from tflogscope.views.difference import verdict
 from tflogscope.views.report.comparison import comparison_page

@@ -20,7 +20,8 @@ from tflogscope.events import events, scan
 from tflogscope.events.events import PLACES
 from tflogscope.events.store import Output
 from tflogscope.grammar.compiled import CompiledGrammar
-from tflogscope.model import dispatches, limits
+from tflogscope.model.executions import dispatches
+from tflogscope.model.overview import limits
 
 NAME = "function_mlp__tf2.13.1__vlog2"
 PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.cc:841] "

@@ -15,7 +15,7 @@ from tests.samples import run_of, unpacked
 from tests.sentences_tables import PAGE, page_with_tables
 from tflogscope import Run, open_log
 from tflogscope.grammar.tables import schema
-from tflogscope.model.sentences import rows
+from tflogscope.model.common.sentences import rows
 from tflogscope.views.analyze import analyze_document
 from tflogscope.views.terminal import drawn
 

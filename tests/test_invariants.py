@@ -24,7 +24,7 @@ from tests.samples import NAMES, raw_log
 from tests.test_model_schema import SCHEMA, check_tables
 from tflogscope import Run, open_log
 from tflogscope.errors import NothingRecognised, UsageError
-from tflogscope.model.activity import read_activity
+from tflogscope.model.pictures.activity import read_activity
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.chart import timeline_chart
 from tflogscope.views.markdown import markdown

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tflogscope.model.intervals import covered, gaps, open_time, parts, union
+from tflogscope.model.common.intervals import covered, gaps, open_time, parts, union
 from tflogscope.model.slices.lanes import assign_lanes, nests
 
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40)

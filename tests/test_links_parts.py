@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tflogscope.grammar.onednn_ops import FAMILIES
+from tflogscope.model.common.names import op_of_kernel, rewrite_of_kernel
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import FOREVER, open_pairs
 from tflogscope.model.links.kernels import families_of, roles
@@ -16,7 +17,6 @@ from tflogscope.model.links.late import are_late, link_late, may_be_late
 from tflogscope.model.links.problems import read_problems
 from tflogscope.model.links.signs import NO, UNKNOWN, YES, grades, shape_fit
 from tflogscope.model.links.tensors import TensorOutputs
-from tflogscope.model.names import op_of_kernel, rewrite_of_kernel
 
 
 def families(*kernels: str) -> list[int]:

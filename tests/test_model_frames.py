@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     alike,
     among,
     first_after,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.deep import examples
 from tflogscope.events.pairing import pair_in_order
-from tflogscope.model.pairing import match_in_order, match_nested, mixed_keys
+from tflogscope.model.common.pairing import match_in_order, match_nested, mixed_keys
 
 # A log as a list of (key, is it an end?), in order.
 Records = list[tuple[int, bool]]

@@ -148,3 +148,17 @@ def distributions(*folders: Path) -> set[str]:
     trees = (ast.parse(path.read_text("utf-8")) for path in files)
     modules = {name.partition(".")[0] for tree in trees for name in imported(tree)}
     return {name.lower() for module in modules for name in known.get(module, [module])}
+
+
+@pytest.mark.parametrize(
+    "package",
+    sorted(path.parent for path in PACKAGE.rglob("__init__.py")),
+    ids=lambda path: path.name,
+)
+def test_a_package_names_parts_that_are_there(package: Path) -> None:
+    """What its docstring has in back-ticks is one of its modules or functions, or a command."""
+    about = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    there = {path.stem for path in package.glob("*.py")} | {path.name for path in package.iterdir()}
+    text = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "__init__.py")
+    for name in re.findall(r"`(\w+)`", about):
+        assert name in there or re.search(rf"\b{name}\b", text), name

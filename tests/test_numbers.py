@@ -18,7 +18,7 @@ from tests.verbose_samples import verbose_samples
 from tflogscope import open_log
 from tflogscope.digits import whole
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.origin import place_of
+from tflogscope.model.common.origin import place_of
 from tflogscope.sources.discover import natural_key
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.markdown import markdown

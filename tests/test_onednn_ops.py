@@ -11,8 +11,8 @@ import pytest
 from tests.reasons_tables import ops_table, rules_table, tables_of_page
 from tests.samples import MANIFEST, NAMES, run_of
 from tflogscope.grammar.onednn_ops import EAGER_OPS, FAMILIES, OPS, refused_by
+from tflogscope.model.common.names import op_of_kernel, rewrite_of_kernel
 from tflogscope.model.links.kernels import families_of
-from tflogscope.model.names import op_of_kernel, rewrite_of_kernel
 from tflogscope.model.reasons.plugins import BY_ONEDNN
 from tflogscope.model.reasons.rules import RULES
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import tflogscope
 from tests.makelog import Log
 from tests.samples import run_of, unpacked
-from tflogscope.model.intervals import first_open
+from tflogscope.model.common.intervals import first_open
+from tflogscope.model.common.origin import RECORD_MARK, footer_of, moment_us
 from tflogscope.model.ledger.stretches import PHASES
-from tflogscope.model.origin import RECORD_MARK, footer_of, moment_us
 
 TIME = Path(__file__).parent / "time"
 RECORDED = sorted(path.name.removesuffix(".log.zst") for path in TIME.glob("*.log.zst"))

@@ -21,7 +21,7 @@ from tests.samples import ROOT, raw_log, run_of
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.grammar.rewriters import REWRITERS, names_of
-from tflogscope.model.names import op_of_kernel, rewrite_of_kernel
+from tflogscope.model.common.names import op_of_kernel, rewrite_of_kernel
 from tflogscope.model.reasons.plugins import FACTS
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.recording.pass_on import PassOn

@@ -11,7 +11,7 @@ import pytest
 
 from tests.command import run_command
 from tflogscope.errors import OutputError, UsageError
-from tflogscope.model.origin import header_of, place_of
+from tflogscope.model.common.origin import header_of, place_of
 from tflogscope.recording.header import log_path
 from tflogscope.recording.log_file import LogFile
 

@@ -26,12 +26,12 @@ from tests.makelog import Log, Node
 from tests.samples import ROOT, UNLIKE, page_of, path_of, raw_log, run_of
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
-from tflogscope.model.figures import duration
-from tflogscope.model.headline import read_verdict
+from tflogscope.model.common.figures import duration
+from tflogscope.model.common.origin import RECORD_MARK
+from tflogscope.model.common.source_text import line_with, source_text
 from tflogscope.model.ledger.stretches import PHASE_NAMES
-from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.slices.own_times import own_times
-from tflogscope.model.source_text import line_with, source_text
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views import document

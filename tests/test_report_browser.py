@@ -16,8 +16,8 @@ from tests.browser import Complaints, chromium, opened_page
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import page_of, raw_log, run_of
-from tflogscope.model.activity import read_activity
-from tflogscope.model.figures import duration
+from tflogscope.model.common.figures import duration
+from tflogscope.model.pictures.activity import read_activity
 from tflogscope.views.report.comparison import comparison_page
 from tflogscope.views.report.page import report_page
 from tflogscope.views.timeline import gap_text

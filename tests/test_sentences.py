@@ -17,7 +17,7 @@ from tests.deep import first_quick
 from tests.samples import NAMES, raw_log, run_of
 from tflogscope import Run
 from tflogscope.grammar.template import fields_of, tokens_of
-from tflogscope.model.sentences import TYPES, rows, words
+from tflogscope.model.common.sentences import TYPES, rows, words
 
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
     (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from tests.samples import path_of, run_of
 from tflogscope import Run
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
-from tflogscope.model.activity import Activity, read_activity
-from tflogscope.model.moments import moment_ns, of_function
+from tflogscope.model.pictures.activity import Activity, read_activity
+from tflogscope.model.pictures.moments import moment_ns, of_function
 from tflogscope.views.text import make_console
 from tflogscope.views.timeline import Layout, render_timeline
 

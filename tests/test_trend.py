@@ -17,7 +17,7 @@ import tflogscope
 from tests.samples import run_of, unpacked
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
-from tflogscope.model.step_calls import step_calls
+from tflogscope.model.overview.step_calls import step_calls
 from tflogscope.stores.collect import collect
 from tflogscope.stores.figures import FIGURES, OneRun, read_figures
 from tflogscope.stores.naming import name_runs

@@ -18,7 +18,7 @@ from tests.deep import first_quick
 from tests.makelog import MATMUL, Log, Node
 from tests.samples import UNLIKE, path_of, run_of
 from tflogscope import Run
-from tflogscope.model.figures import percent
+from tflogscope.model.common.figures import percent
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.document import Fact
 from tflogscope.views.grid import GridColumn, draw_grid

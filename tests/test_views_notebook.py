@@ -15,8 +15,8 @@ from tests.samples import run_of
 from tests.stub import HOSTILE
 from tflogscope import Run
 from tflogscope.escapes import safe
-from tflogscope.model.facts import Summary
-from tflogscope.model.headline import Figure, Headline
+from tflogscope.model.common.facts import Summary
+from tflogscope.model.overview.headline import Figure, Headline
 from tflogscope.views.notebook import run_html
 
 MLP = "function_mlp__tf2.13.1__vlog2"

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from tests.samples import run_of
 from tests.stub import HOSTILE, ops_frame
 from tflogscope.cli.output import _FIRST_ON_SCREEN
-from tflogscope.model.figures import duration
+from tflogscope.model.common.figures import duration
 from tflogscope.stores.figures import FIGURES
 from tflogscope.stores.trend import trend_frame
 from tflogscope.views.table import frame_document, ops_on_screen

@@ -15,7 +15,7 @@ from tests.makelog import MATMUL, Log
 from tests.samples import raw_log
 from tflogscope import Run
 from tflogscope.cli.main import main
-from tflogscope.model.intervals import parts
+from tflogscope.model.common.intervals import parts
 
 YEARS = ["0001", "1969", "2262", "9999"]
 NAME = "function_mlp__tf2.13.1__vlog2"

@@ -11,8 +11,8 @@ from tflogscope.checks.policy import Policy, default_policy
 from tflogscope.checks.rules import OF_ONEDNN, ROUNDING, RULES, Asked, Broken, Found
 from tflogscope.checks.values import DEFAULTS, KEYS, PARTS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
-from tflogscope.model.sentences import words
-from tflogscope.model.source_text import source_text
+from tflogscope.model.common.sentences import words
+from tflogscope.model.common.source_text import source_text
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run

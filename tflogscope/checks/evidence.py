@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.source_text import source_text
-from tflogscope.model.unexpected import function_calls
+from tflogscope.model.common.source_text import source_text
+from tflogscope.model.rows.unexpected import function_calls
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run

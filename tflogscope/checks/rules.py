@@ -21,12 +21,12 @@ from tflogscope.checks.evidence import (
 )
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.common.names import op_of_kernel
+from tflogscope.model.common.once import once
+from tflogscope.model.common.verbose import MADE
 from tflogscope.model.links.linked import IS_REFERENCE
-from tflogscope.model.names import op_of_kernel
-from tflogscope.model.once import once
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
-from tflogscope.model.unexpected import is_unexpected
-from tflogscope.model.verbose import MADE
+from tflogscope.model.rows.unexpected import is_unexpected
 
 ROUNDING = 1e-9  # shares that differ by less are the same
 

@@ -11,7 +11,7 @@ from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
 if TYPE_CHECKING:
-    from tflogscope.model.parts import Part
+    from tflogscope.model.calls.parts import Part
     from tflogscope.model.run import Run
     from tflogscope.views.document import Node
 

@@ -15,7 +15,7 @@ from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 from tflogscope.stores.folder import RUNS, folder_of, is_begun, is_store, is_url
 from tflogscope.version import __version__
 

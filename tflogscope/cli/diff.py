@@ -35,7 +35,7 @@ def diff(
       tflogscope diff before.log after.log --json | jq .nodes
     """
     from tflogscope.exports.json_text import json_object
-    from tflogscope.model.difference import difference
+    from tflogscope.model.overview.difference import difference
     from tflogscope.views.difference import difference_document
     from tflogscope.views.terminal import drawn
 

@@ -11,7 +11,7 @@ from tflogscope.cli.options import argument
 from tflogscope.cli.output import print_text
 from tflogscope.errors import GrammarError, InputError
 from tflogscope.escapes import pointed, safe
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 
 FAILED = 1
 _AROUND = 200  # characters of a sample shown on each side of a place: most lines are shorter

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from tflogscope.model.calls.parts import Part
     from tflogscope.model.log_run import LogRun
-    from tflogscope.model.parts import Part
     from tflogscope.model.run import Run
     from tflogscope.stores.store import Store
 
@@ -88,7 +88,7 @@ def table_of(
     with opened(inputs, grammar) as run:
         frame: pl.DataFrame = getattr(run, name)
         if name == "ops" and frame.is_empty():
-            from tflogscope.model.onednn_ops import primitive_ops
+            from tflogscope.model.overview.onednn_ops import primitive_ops
 
             frame = primitive_ops(run.primitives, frame)
         return chosen(frame, where)
@@ -132,7 +132,7 @@ def opened_each(
     gc.set_threshold(_OBJECTS)
     share_a_heap()
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
-        from tflogscope.model.parts import Part
+        from tflogscope.model.calls.parts import Part
         from tflogscope.stores.store import open_store
         from tflogscope.stores.stored_run import StoredRun
 
@@ -148,7 +148,7 @@ def opened_each(
         # Several may be several runs, which are opened one by one then.
         sources = find_runs(inputs, known, again=again or len(inputs) > 1)
         run: LogRun | None
-        from tflogscope.model.parts import parts_of_one
+        from tflogscope.model.calls.parts import parts_of_one
 
         if of_one_input(sources):
             run, parts = None, parts_of_one(sources)

@@ -17,8 +17,8 @@ from tflogscope.cli.options import Force, argument, option
 from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
-from tflogscope.model.figures import count_of, size_of
-from tflogscope.model.origin import KEPT_BACK, tensorflow_version
+from tflogscope.model.common.figures import count_of, size_of
+from tflogscope.model.common.origin import KEPT_BACK, tensorflow_version
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tflogscope.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-    from tflogscope.model.activity import Activity
+    from tflogscope.model.pictures.activity import Activity
     from tflogscope.model.run import Run
 
 SCHEMA_VERSION = 1
@@ -61,8 +61,8 @@ def timeline(
     with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import json_object
-        from tflogscope.model.activity import read_activity
-        from tflogscope.model.moments import moment_ns
+        from tflogscope.model.pictures.activity import read_activity
+        from tflogscope.model.pictures.moments import moment_ns
         from tflogscope.views.text import make_console
         from tflogscope.views.timeline import Layout, render_timeline
 
@@ -99,7 +99,7 @@ def _rows(run: Run, function: str | None, call: int | None, where: str | None) -
         return None
     import polars as pl
 
-    from tflogscope.model.moments import of_function
+    from tflogscope.model.pictures.moments import of_function
 
     frame = run.slices.frame.filter(pl.col("primitive").is_null())
     if function is not None:

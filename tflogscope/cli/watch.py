@@ -178,7 +178,7 @@ class Watching:
 
     def _status(self) -> str:
         """How much of the log there is, how quickly it grows, and how long nothing has come."""
-        from tflogscope.model.figures import count_of, duration, size_of
+        from tflogscope.model.common.figures import count_of, duration, size_of
 
         growing, now = self.growing, time.monotonic()
         (since, before), (until, after) = self._sizes[0], self._sizes[-1]

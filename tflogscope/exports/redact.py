@@ -27,9 +27,9 @@ from tflogscope.grammar.load import load_grammar, packaged_file, packaged_toml
 from tflogscope.grammar.model import FileGrammar, Grammar
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.grammar.template import pattern_of
-from tflogscope.model.failures import NOT_FED
-from tflogscope.model.origin import RECORD_MARK, TENSORFLOW_PACKAGES
-from tflogscope.model.python_functions import KERAS_STEPS, OWN_FUNCTIONS
+from tflogscope.model.calls.python_functions import KERAS_STEPS, OWN_FUNCTIONS
+from tflogscope.model.common.origin import RECORD_MARK, TENSORFLOW_PACKAGES
+from tflogscope.model.executions.failures import NOT_FED
 from tflogscope.sources import Source
 
 DROPPED = "redacted"

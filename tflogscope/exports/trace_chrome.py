@@ -14,7 +14,7 @@ import polars as pl
 
 from tflogscope.exports.json_text import harmless
 from tflogscope.exports.trace_arguments import TEXTS, arguments
-from tflogscope.model.intervals import open_time, parts
+from tflogscope.model.common.intervals import open_time, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@
 
 Both engines start from the tokens made here: `pattern_of` gives the fast one its RE2 pattern,
 `exact.py` builds a pyparsing parser. No look-around and no backreference is used. What tflogscope
-says is written in the same language, with types of its own: `model/sentences.py`.
+says is written in the same language, with types of its own: `model/common/sentences.py`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any
 
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Grammar
-from tflogscope.model.origin import header_of
+from tflogscope.model.common.origin import header_of
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.lines import read_blocks

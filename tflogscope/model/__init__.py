@@ -1,13 +1,9 @@
-"""Events → the linked run: executions, calls, functions, rewrites.
+"""Events → the linked run, in the order in which a log is understood.
 
-`tables` says what the rest of the program knows of a run, `run` what is made of that, `log_run`
-makes the tables of a log. `frames` has the words in which rules say what they do with a frame.
-Below, in the order in which they are worked out: `pairing` (a start and its end), `dispatches`
-(eager executions and calls), `steps` (which function and call a step of the executor belongs to),
-`executions` (all of them), `timeline` (with all that is known of each).
-Then what is found out about executions, a folder each: `links` (which oneDNN lines are theirs),
-`causes` (why they ran eagerly), `reasons` (why they were not rewritten), `slices` (where they stand
-in a picture), `findings` (what of it costs time).
+`executions` (what ran), `calls` (for whom), `links` (which oneDNN lines are theirs), `costs` (what
+it took without the log), `causes` (why ops ran eagerly), `reasons` (why nodes were not rewritten),
+`rows` (the tables). `pipeline` has these stages. Then `ledger` (who pays for each stretch of
+time), `findings` (what to change), `slices` and `pictures` (what is drawn), `overview` (what is
+said). `run` is what the rest of the program knows, `log_run` the run of a log, `opening` makes it;
+`common` is what all of them use.
 """
-
-from __future__ import annotations

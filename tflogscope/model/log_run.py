@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.executing import printed_by_python
-from tflogscope.model.executions import with_places
+from tflogscope.model.calls.parts import Part, read_parts
+from tflogscope.model.common.origin import Input, read_inputs
+from tflogscope.model.executions.executing import printed_by_python
+from tflogscope.model.executions.executions import with_places
+from tflogscope.model.executions.servers import serves
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
 from tflogscope.model.links.linked import library_facts, onednn_facts
-from tflogscope.model.node_tables import functions_table, nodes_table
-from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
-from tflogscope.model.origin import Input, read_inputs
-from tflogscope.model.parts import Part, read_parts
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.rules import RULES
+from tflogscope.model.rows.node_tables import functions_table, nodes_table
+from tflogscope.model.rows.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.run import Run
-from tflogscope.model.servers import serves
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Rewriters, Summary
+    from tflogscope.model.common.facts import Rewriters, Summary
 
 
 class LogRun(Run):
@@ -117,17 +117,17 @@ class LogRun(Run):
     @cached_property
     def rewriters(self) -> Rewriters:
         """See `Run.rewriters`."""
-        from tflogscope.model import summary
+        from tflogscope.model.overview import summary
 
         return summary.rewriter_facts(self.events, self.stages.linked, self.rewrites)
 
     @cached_property
     def summary(self) -> Summary:
         """See `Run.summary`."""
-        from tflogscope.model import summary
-        from tflogscope.model.facts import Summary
+        from tflogscope.model.common.facts import Summary
         from tflogscope.model.findings.table import lead_of
-        from tflogscope.model.limits import limit_facts
+        from tflogscope.model.overview import summary
+        from tflogscope.model.overview.limits import limit_facts
 
         of = self.stages
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.origin import KEPT_BACK, read_header
+from tflogscope.model.common.origin import KEPT_BACK, read_header
 from tflogscope.sources import Source
 from tflogscope.sources.discover import file_and_process, find_sources
 from tflogscope.sources.source import SeveralProcesses
@@ -64,7 +64,7 @@ def owned(sources: list[Source], grammar: Grammar, run: LogRun | None = None) ->
     if len(sources) != 1:
         return []
     run = run or open_with(WORKERS, *sources, grammar=grammar)
-    from tflogscope.model.processes import read_owners
+    from tflogscope.model.calls.processes import read_owners
 
     owners = read_owners(run.events, run.stages.executions)
     return parted_by_owner(sources[0], owners) if owners else []

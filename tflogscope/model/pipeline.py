@@ -9,29 +9,29 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.calls import ThreadTime, read_calls
+from tflogscope.model.calls.calls import ThreadTime, read_calls
+from tflogscope.model.calls.python_functions import python_functions
+from tflogscope.model.calls.steps import read_steps
 from tflogscope.model.causes.causes import Causes, read_causes
-from tflogscope.model.costs import Costs
-from tflogscope.model.dispatches import read_dispatches
-from tflogscope.model.executions import Executions, spelled
-from tflogscope.model.facts import Recorded
-from tflogscope.model.failures import read_failures, read_statuses
-from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.frames import is_among, looked_up, only, row_with, rows, where
-from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.common.facts import Recorded
+from tflogscope.model.common.frames import is_among, looked_up, only, row_with, rows, where
+from tflogscope.model.common.names import NEXT, function_columns
+from tflogscope.model.common.origin import calibrated_of, footer_of
+from tflogscope.model.common.recorded import recorded_facts
+from tflogscope.model.costs.costs import Costs
+from tflogscope.model.costs.first_calls import first_calls, tracing_times
+from tflogscope.model.costs.python_lines import PythonLines
+from tflogscope.model.executions.dispatches import read_dispatches
+from tflogscope.model.executions.executions import Executions, spelled
+from tflogscope.model.executions.failures import read_failures, read_statuses
+from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.executions.node_runs import read_failed_nodes, read_node_runs
 from tflogscope.model.links.linked import Linked, read_links
-from tflogscope.model.names import NEXT, function_columns
-from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
-from tflogscope.model.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
-from tflogscope.model.origin import calibrated_of, footer_of
-from tflogscope.model.python_functions import python_functions
-from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
-from tflogscope.model.spans import WithoutLog, asked_for, read_spans
-from tflogscope.model.steps import read_steps
-from tflogscope.model.summary import recorded_facts
-from tflogscope.model.timeline import Timeline
-from tflogscope.model.unexpected import eager_executions
+from tflogscope.model.rows.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
+from tflogscope.model.rows.spans import WithoutLog, asked_for, read_spans
+from tflogscope.model.rows.timeline import Timeline
+from tflogscope.model.rows.unexpected import eager_executions
 
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),

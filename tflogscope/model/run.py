@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.errors import UsageError
-from tflogscope.model.origin import Input
-from tflogscope.model.tables import Tables
-from tflogscope.model.unexpected import eager_executions, is_unexpected
+from tflogscope.model.common.origin import Input
+from tflogscope.model.common.tables import Tables
+from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Rewriters, Summary
-    from tflogscope.model.headline import Headline
+    from tflogscope.model.common.facts import Rewriters, Summary
+    from tflogscope.model.overview.headline import Headline
     from tflogscope.model.slices.slices import Slices
 
 
@@ -88,7 +88,7 @@ class Run(Tables):
     @cached_property
     def headline(self) -> Headline:
         """The verdict in one sentence, and the figures that it starts with."""
-        from tflogscope.model.headline import read_headline
+        from tflogscope.model.overview.headline import read_headline
 
         return read_headline(self.summary, self, self.slices, self.recorded_as or {})
 
@@ -136,10 +136,10 @@ class Run(Tables):
         Raises UsageError if the log has no such execution.
         """
         if primitive is not None:
-            from tflogscope.model.onednn_ops import explain_primitive
+            from tflogscope.model.overview.onednn_ops import explain_primitive
 
             return explain_primitive(self.primitives, primitive)
-        from tflogscope.model.explain import Explainer
+        from tflogscope.model.overview.explain import Explainer
 
         explainer = Explainer(self)
         if op is not None:
@@ -154,6 +154,6 @@ class Run(Tables):
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""
-        from tflogscope.model.difference import difference
+        from tflogscope.model.overview.difference import difference
 
         return difference(self, after)

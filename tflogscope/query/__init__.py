@@ -1,3 +1,3 @@
-"""Questions of the user's own: a filter of one line, and SQL."""
+"""Questions of the user's own, in SQL."""
 
 from __future__ import annotations

@@ -16,7 +16,13 @@ from pathlib import Path
 
 from tflogscope.errors import UsageError
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, place_of, signal_name, task_of
+from tflogscope.model.common.origin import (
+    RANKS,
+    TENSORFLOW_PACKAGES,
+    place_of,
+    signal_name,
+    task_of,
+)
 from tflogscope.recording.settings import HOOK
 
 MARK = "# tflogscope record "

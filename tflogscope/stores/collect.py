@@ -16,9 +16,9 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Grammar
+from tflogscope.model.common.origin import place_of, tensorflow_version
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
-from tflogscope.model.origin import place_of, tensorflow_version
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 from tflogscope.sources.streams import find_streams

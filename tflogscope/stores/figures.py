@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from tflogscope.model.overview.step_calls import step_calls
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
-from tflogscope.model.step_calls import step_calls
 from tflogscope.stores.store import Store
 
 

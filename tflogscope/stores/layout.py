@@ -20,7 +20,7 @@ from tflogscope.errors import InputError, TflogscopeWarning
 from tflogscope.exports.columnar import write_parquet
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
-from tflogscope.model.tables import BESIDE
+from tflogscope.model.common.tables import BESIDE
 from tflogscope.stores.folder import RUNS, Folder
 from tflogscope.stores.older import READ
 

@@ -12,8 +12,8 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.grammar.op_kinds import op_kinds
-from tflogscope.model.origin import RANKS, task_of
-from tflogscope.model.step_calls import step_calls
+from tflogscope.model.common.origin import RANKS, task_of
+from tflogscope.model.overview.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 

@@ -11,7 +11,7 @@ import polars as pl
 from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 from tflogscope.stores.older import MISSING, in_todays_columns

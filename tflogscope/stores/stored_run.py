@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 import polars as pl
 
 from tflogscope.errors import InputError
-from tflogscope.model.facts import Rewriters, Summary
-from tflogscope.model.origin import Input
+from tflogscope.model.common.facts import Rewriters, Summary
+from tflogscope.model.common.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 from tflogscope.stores.layout import KEPT, Row, again

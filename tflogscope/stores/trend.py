@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tflogscope.checks.verdict import AGAINST, Check, Violation
 from tflogscope.errors import UsageError
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, duration, percent, ranked_by
-from tflogscope.model.headline import read_verdict
-from tflogscope.model.names import CALLING_OPS, MERGED
+from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
+from tflogscope.model.common.names import CALLING_OPS, MERGED
+from tflogscope.model.overview.headline import read_verdict
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
@@ -19,8 +19,8 @@ from tflogscope.views.recorded import limits_section, moment, recorded_section
 from tflogscope.views.time import time_section
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import KindRuns, Mode, ModeRuns, Summary
-    from tflogscope.model.parts import Part
+    from tflogscope.model.calls.parts import Part
+    from tflogscope.model.common.facts import KindRuns, Mode, ModeRuns, Summary
     from tflogscope.model.run import Run
 
 SCHEMA_VERSION = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tflogscope.model.activity import Activity, Lane, read_activity
-from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.model.common.figures import count_of, duration, percent
+from tflogscope.model.pictures.activity import Activity, Lane, read_activity
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.text import shorten
 from tflogscope.views.timeline import round_step, tick_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tflogscope.model.difference import RATIO, RATIO_ALONE, TIMES
-from tflogscope.model.figures import count_of, duration
+from tflogscope.model.common.figures import count_of, duration
+from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.views.document import (
     Brief,
     Column,

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from tflogscope.model.figures import duration, percent
+from tflogscope.model.common.figures import duration, percent
 from tflogscope.views.markup import Markup
 
 ROWS = 1000  # of a table, unless all are asked for

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tflogscope.grammar.rewriters import REWRITERS, names_of
-from tflogscope.model.figures import count_of, duration
+from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
 from tflogscope.views.analyze import MODES, op_name
 from tflogscope.views.document import Column

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, duration, percent, whole_of, whole_us
-from tflogscope.model.headline import places_of
-from tflogscope.model.sentences import rows as sentences
-from tflogscope.model.source_text import source_text
+from tflogscope.model.common.figures import count_of, duration, percent, whole_of, whole_us
+from tflogscope.model.common.sentences import rows as sentences
+from tflogscope.model.common.source_text import source_text
+from tflogscope.model.overview.headline import places_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Answer, Example, Summary
+    from tflogscope.model.common.facts import Answer, Example, Summary
     from tflogscope.model.run import Run
 
 Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import plain, shown
 from tflogscope.views.markup import Markup, element, joined

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, duration
+from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views.analyze import kind_rows
 from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.document import Fact, first, plain

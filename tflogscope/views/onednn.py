@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 from tflogscope.views.verbose import mkl_facts, verbose_facts
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Eligible, Library, OneDNN, PrimitiveOps, Summary
+    from tflogscope.model.common.facts import Eligible, Library, OneDNN, PrimitiveOps, Summary
     from tflogscope.model.run import Run
 
 _NAME = 44  # cells

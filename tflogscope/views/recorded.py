@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.model.figures import count_of, duration, percent, size_of
+from tflogscope.model.common.figures import count_of, duration, percent, size_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Recorded, Slowed
+    from tflogscope.model.common.facts import Recorded, Slowed
     from tflogscope.model.run import Run
 
 _SOURCES_SHOWN = 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.figures import ranked_by
+from tflogscope.model.common.figures import ranked_by
 from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.figures import duration, percent
-from tflogscope.model.frames import looked_up
-from tflogscope.model.headline import busiest_of
+from tflogscope.model.common.figures import duration, percent
+from tflogscope.model.common.frames import looked_up
 from tflogscope.model.ledger.stretches import PHASE_NAMES
+from tflogscope.model.overview.headline import busiest_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element

@@ -8,8 +8,8 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from tflogscope.model.activity import Activity, Gap, Lane
-from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.model.common.figures import count_of, duration, percent
+from tflogscope.model.pictures.activity import Activity, Gap, Lane
 from tflogscope.views.terminal import STYLES
 from tflogscope.views.text import print_paragraph, safe, shorten, text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tflogscope.model.figures import duration
+from tflogscope.model.common.figures import duration
 from tflogscope.views.document import Full, Paragraph, Picture, Section
 from tflogscope.views.markup import Markup, element
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tflogscope.model.figures import count_of, duration
+from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import OneDNN
-    from tflogscope.model.verbose import Verbose
+    from tflogscope.model.common.facts import OneDNN
+    from tflogscope.model.common.verbose import Verbose
 
 
 def verbose_facts(facts: OneDNN) -> Iterator[doc.Fact]:

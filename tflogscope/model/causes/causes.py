@@ -17,11 +17,11 @@ from tflogscope.events.events import Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar, causes_that_count
-from tflogscope.model.executions import Executions
-from tflogscope.model.frames import Integers, alike, rows, where
-from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.python_lines import PythonLines
-from tflogscope.model.servers import serves
+from tflogscope.model.common.frames import Integers, alike, rows, where
+from tflogscope.model.costs.python_lines import PythonLines
+from tflogscope.model.executions.executions import Executions
+from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.executions.servers import serves
 
 
 @dataclass(eq=False, repr=False)

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.executions import Executions
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     Integers,
     begins,
     first_after,
@@ -27,8 +26,9 @@ from tflogscope.model.frames import (
     running,
     where,
 )
-from tflogscope.model.names import function_columns
-from tflogscope.model.pairing import match_nested
+from tflogscope.model.common.names import function_columns
+from tflogscope.model.common.pairing import match_nested
+from tflogscope.model.executions.executions import Executions
 
 CONSTANT = "_EagerConst"
 # A kernel that runs Python code, which asks for eager ops (python/lib/core/py_func.cc).

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.frames import Booleans, Integers
+from tflogscope.model.common.frames import Booleans, Integers
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>~?(?:\{[a-z-]+\}|/[^/]+/|[\w-]+)(?::[\w-]+)*)"

@@ -1,1 +1,7 @@
-"""Findings: what in a run costs time or leaves something out, ranked by the time at stake."""
+"""Findings: what costs time or went wrong, and what to change.
+
+Each module yields a `finding` for what it knows: `recording` (crashes, lost lines), `eager`,
+`tracing`, `gaps` (between calls), `loops` (data, checkpoints, Python), `graphs`, `onednn`, and for
+logs of oneDNN alone `verbose` and `running`; `warnings` has what TensorFlow itself warned of.
+`table` orders them and gives them their time.
+"""

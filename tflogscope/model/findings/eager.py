@@ -9,7 +9,12 @@ import numpy as np
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.figures import ranked_by
+from tflogscope.model.calls.python_functions import KERAS_STEPS
+from tflogscope.model.common.figures import ranked_by
+from tflogscope.model.common.frames import holds, is_among, last_before, only, row_with, rows
+from tflogscope.model.common.names import PRODUCTS
+from tflogscope.model.common.once import once
+from tflogscope.model.executions.stack_traces import stack_traces_of_calls
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
 from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
 from tflogscope.model.findings.loops import (
@@ -22,13 +27,8 @@ from tflogscope.model.findings.loops import (
     stake_us,
     waited_us,
 )
-from tflogscope.model.frames import holds, is_among, last_before, only, row_with, rows
-from tflogscope.model.names import PRODUCTS
-from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.python_functions import KERAS_STEPS
-from tflogscope.model.stack_traces import stack_traces_of_calls
-from tflogscope.model.unexpected import is_unexpected
+from tflogscope.model.rows.unexpected import is_unexpected
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")

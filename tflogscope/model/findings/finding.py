@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.frames import is_among, only
+from tflogscope.model.common.frames import is_among, only
+from tflogscope.model.common.names import MERGED
 from tflogscope.model.ledger.owners import Claims
-from tflogscope.model.names import MERGED
 from tflogscope.model.pipeline import Evidence
 
 RUNNING_US = threshold("dispatch.most_running_us")

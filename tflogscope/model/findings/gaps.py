@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
+from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
+from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.once import once
+from tflogscope.model.executions.servers import serves
 from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
-from tflogscope.model.frames import Integers, holds, is_among, last_before, only, rows
-from tflogscope.model.intervals import covered_within
-from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.python_functions import KERAS_STEPS
-from tflogscope.model.servers import serves
-from tflogscope.model.spans import DISPATCH_US
-from tflogscope.model.unexpected import is_unexpected
+from tflogscope.model.rows.spans import DISPATCH_US
+from tflogscope.model.rows.unexpected import is_unexpected
 
 _LEAST_CALLS = threshold("between-steps.least_calls")
 _STEADY = threshold("between-steps.steady_share")

@@ -10,13 +10,13 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.processes import several_processes
+from tflogscope.model.common.frames import holds, is_among, only, rows, where
+from tflogscope.model.common.names import PRODUCTS
+from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
-from tflogscope.model.first_calls import call_around, compile_times
-from tflogscope.model.frames import holds, is_among, only, rows, where
-from tflogscope.model.names import PRODUCTS
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.processes import several_processes
 
 # core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
 # not lowered (functional_ops.cc) runs a function for each iteration.

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     Integers,
     first_of_each,
     holds,
@@ -20,11 +19,12 @@ from tflogscope.model.frames import (
     rows,
     where,
 )
-from tflogscope.model.intervals import covered_within
-from tflogscope.model.names import NEXT
-from tflogscope.model.once import once
+from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.names import NEXT
+from tflogscope.model.common.once import once
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.spans import LEAST
+from tflogscope.model.rows.spans import LEAST
 
 # core/kernels/save_restore_v2_ops.cc.
 SAVES = ("SaveV2", "MergeV2Checkpoints", "RestoreV2")

@@ -11,15 +11,15 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
-from tflogscope.model.figures import ranked_by
+from tflogscope.model.common.figures import ranked_by
+from tflogscope.model.common.frames import is_among, only, row_with, rows, where
+from tflogscope.model.common.intervals import covered
+from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.findings.verbose import passed_over
-from tflogscope.model.frames import is_among, only, row_with, rows, where
-from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import IS_REFERENCE
-from tflogscope.model.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import NOTHING, RULES, ReasonRule

@@ -13,11 +13,11 @@ import polars as pl
 from tflogscope.events.events import MOST_UNREAD, PLACES
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.executions import spelled
+from tflogscope.model.common.frames import only, rows
+from tflogscope.model.common.origin import footer_of, signal_name
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.running import running_at
-from tflogscope.model.frames import only, rows
-from tflogscope.model.origin import footer_of, signal_name
 from tflogscope.model.pipeline import Evidence
 
 _MESSAGE = 240  # characters of a status that a finding quotes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from tflogscope.model.executions import spelled
-from tflogscope.model.frames import rows
+from tflogscope.model.common.frames import rows
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.pipeline import Evidence
 
 

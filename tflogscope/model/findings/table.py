@@ -13,9 +13,12 @@ import polars as pl
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.executions import with_places
-from tflogscope.model.facts import Lead
-from tflogscope.model.figures import whole_of, whole_us
+from tflogscope.model.common.facts import Lead
+from tflogscope.model.common.figures import whole_of, whole_us
+from tflogscope.model.common.once import once
+from tflogscope.model.common.sentences import Row, rows
+from tflogscope.model.common.source_text import line_with
+from tflogscope.model.executions.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.finding import AVOIDABLE, Finding
 from tflogscope.model.findings.gaps import between_findings
@@ -29,10 +32,7 @@ from tflogscope.model.findings.warnings import warning_findings
 from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
-from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.sentences import Row, rows
-from tflogscope.model.source_text import line_with
 
 WORTH_A_LOOK = threshold("warning.share")
 LEAST_WARNED_US = threshold("warning.least_us")

@@ -12,16 +12,16 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.findings.finding import Finding, claim_spans, total
-from tflogscope.model.frames import Integers, is_among, only, row_with, rows, where
-from tflogscope.model.ledger.stretches import traced
-from tflogscope.model.names import of_part
-from tflogscope.model.pipeline import Evidence
-from tflogscope.model.python_functions import (
+from tflogscope.model.calls.python_functions import (
     retrace_warnings,
     traces_recorded,
     tracing_us,
 )
+from tflogscope.model.common.frames import Integers, is_among, only, row_with, rows, where
+from tflogscope.model.common.names import of_part
+from tflogscope.model.findings.finding import Finding, claim_spans, total
+from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.pipeline import Evidence
 
 # What a first call's time goes into, where the log shows it: columns of `first_calls`.
 _PARTS = (

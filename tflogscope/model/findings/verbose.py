@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import ONEDNN
+from tflogscope.model.common.frames import only
+from tflogscope.model.common.once import once
+from tflogscope.model.common.verbose import MADE, PROBLEM, Verbose, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
-from tflogscope.model.frames import only
-from tflogscope.model.once import once
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.verbose import MADE, PROBLEM, Verbose, verbose_facts
 
 _MUCH = 0.1  # of the time of primitives
 _LEAST_US = 1000.0  # to be worth a word

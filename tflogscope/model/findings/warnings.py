@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.model.calls.python_functions import RETRACE_WARNINGS
+from tflogscope.model.common.frames import is_among, only
 from tflogscope.model.findings.finding import Finding, most
-from tflogscope.model.frames import is_among, only
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.python_functions import RETRACE_WARNINGS
 
 _CPU = r"device:(?:CPU|XLA_CPU):\d+$"
 

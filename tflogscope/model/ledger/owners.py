@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.frames import Integers
+from tflogscope.model.common.frames import Integers
 
 Claims = Sequence[pl.DataFrame]
 """What one finding claims, in layers: windows with thread, begin, end (µs), and us, which would not

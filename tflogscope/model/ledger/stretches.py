@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.op_kinds import op_kinds
-from tflogscope.model.first_calls import compile_times
-from tflogscope.model.frames import (
+from tflogscope.model.calls.python_functions import tracing_us
+from tflogscope.model.common.frames import (
     Integers,
     begins,
     filled,
@@ -30,14 +30,14 @@ from tflogscope.model.frames import (
     rows,
     where,
 )
-from tflogscope.model.intervals import covered_within, first_open
+from tflogscope.model.common.intervals import covered_within, first_open
+from tflogscope.model.common.once import once
+from tflogscope.model.common.origin import footer_of, moment_us
+from tflogscope.model.costs.first_calls import compile_times
+from tflogscope.model.executions.servers import serves
+from tflogscope.model.executions.stack_traces import read_stack_traces
 from tflogscope.model.links.candidates import compiled_runs
-from tflogscope.model.once import once
-from tflogscope.model.origin import footer_of, moment_us
-from tflogscope.model.python_functions import tracing_us
-from tflogscope.model.servers import serves
-from tflogscope.model.spans import LEAST
-from tflogscope.model.stack_traces import read_stack_traces
+from tflogscope.model.rows.spans import LEAST
 
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
-from tflogscope.model.executions import with_places
-from tflogscope.model.figures import rounded
-from tflogscope.model.frames import begins, is_among, looked_up, only, rows
+from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.frames import begins, is_among, looked_up, only, rows
+from tflogscope.model.common.once import once
+from tflogscope.model.executions.executions import with_places
 from tflogscope.model.ledger.owners import Owners
 from tflogscope.model.ledger.stretches import (
     PHASES,
@@ -19,7 +20,6 @@ from tflogscope.model.ledger.stretches import (
     run_window,
     wait_of,
 )
-from tflogscope.model.once import once
 
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence

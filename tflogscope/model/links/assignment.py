@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflogscope.model.frames import Booleans, Integers
-from tflogscope.model.thresholds import MOST_ROUNDS
+from tflogscope.model.common.frames import Booleans, Integers
+from tflogscope.model.common.thresholds import MOST_ROUNDS
 
 NO_SLOT = -1
 

@@ -14,9 +14,7 @@ import polars as pl
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.events.scan import SourceSpan
-from tflogscope.model.dispatches import Dispatches
-from tflogscope.model.executions import Executions
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     Booleans,
     Integers,
     alike,
@@ -28,6 +26,11 @@ from tflogscope.model.frames import (
     rows,
     where,
 )
+from tflogscope.model.common.names import CALLING_OPS
+from tflogscope.model.common.once import once
+from tflogscope.model.common.thresholds import LINES_WITHOUT_END, MOST_PAIRS
+from tflogscope.model.executions.dispatches import Dispatches
+from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.kernels import (
     ACCELERATED,
     ANY,
@@ -35,9 +38,6 @@ from tflogscope.model.links.kernels import (
     COMPILED_ATTRIBUTE,
     families_of,
 )
-from tflogscope.model.names import CALLING_OPS
-from tflogscope.model.once import once
-from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
 
 FOREVER = np.iinfo(np.int64).max
 

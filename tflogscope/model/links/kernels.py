@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.frames import Integers
+from tflogscope.model.common.frames import Integers
 
 OUTPUT, NO_TENSOR = -1, -2  # of OPERANDS: the kernel's first output; none, or it is not known which
 NUMBERS = {family.name: number for number, family in enumerate(FAMILIES)}

@@ -12,9 +12,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.frames import Booleans, Integers, alike, begins, filled, row_with, running
+from tflogscope.model.common.frames import (
+    Booleans,
+    Integers,
+    alike,
+    begins,
+    filled,
+    row_with,
+    running,
+)
+from tflogscope.model.common.thresholds import AFTER, LOST
 from tflogscope.model.links.kernels import NUMBERS
-from tflogscope.model.thresholds import AFTER, LOST
 
 SIZES = ("m", "k", "n")
 _MATMUL, _EIGEN_MATMUL = NUMBERS["matmul"], NUMBERS["eigen_matmul"]

@@ -11,13 +11,13 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
-from tflogscope.model.executions import Executions, spelled
-from tflogscope.model.facts import FirstUse, Library, OneDNN, PrimitiveOps
-from tflogscope.model.figures import rounded, rounded_us, summed
-from tflogscope.model.frames import alike, first_with, only, rows, where
+from tflogscope.model.common.facts import FirstUse, Library, OneDNN, PrimitiveOps
+from tflogscope.model.common.figures import rounded, rounded_us, summed
+from tflogscope.model.common.frames import alike, first_with, only, rows, where
+from tflogscope.model.common.verbose import verbose_facts
+from tflogscope.model.executions.executions import Executions, spelled
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
-from tflogscope.model.verbose import verbose_facts
 
 _LINKS = {"at": pl.Int64, "execution": pl.Int64, "link": pl.String}
 

@@ -13,8 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.executions import Executions
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     Booleans,
     Integers,
     alike,
@@ -25,6 +24,8 @@ from tflogscope.model.frames import (
     rows,
     where,
 )
+from tflogscope.model.common.thresholds import HABITS, LOST, STRAY_LINES
+from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
     FOREVER,
@@ -51,7 +52,6 @@ from tflogscope.model.links.signs import (
     shape_fit,
 )
 from tflogscope.model.links.tensors import Shapes, TensorOutputs, node_shapes
-from tflogscope.model.thresholds import HABITS, LOST, STRAY_LINES
 
 LINKS = pl.Series(["certain", "inferred", "ambiguous", "none"])
 CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))

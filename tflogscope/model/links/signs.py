@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.frames import Booleans, Integers, alike, filled, last_before, rows
+from tflogscope.model.common.frames import Booleans, Integers, alike, filled, last_before, rows
+from tflogscope.model.common.thresholds import CLOCK_SLACK, DURATION_FACTOR, DURATION_SLACK, HABITS
 from tflogscope.model.links.kernels import BLOCKS, MULTIPLIES, NO_TENSOR, NUMBERS, OPERANDS
 from tflogscope.model.links.problems import BAGS, MATRIX
-from tflogscope.model.thresholds import CLOCK_SLACK, DURATION_FACTOR, DURATION_SLACK, HABITS
 
 NO, UNKNOWN, YES = range(3)
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.grammar.onednn_ops import FAMILIES
-from tflogscope.model.frames import (
+from tflogscope.model.common.frames import (
     Integers,
     alike,
     among,

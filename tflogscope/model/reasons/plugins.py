@@ -13,10 +13,10 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import BY_ID, ONEDNN_REWRITES, REWRITERS, Rewriter
-from tflogscope.model.executing import read_executing
-from tflogscope.model.frames import holds
-from tflogscope.model.names import WRAPPED, rewrite_of_kernel
-from tflogscope.model.once import once
+from tflogscope.model.common.frames import holds
+from tflogscope.model.common.names import WRAPPED, rewrite_of_kernel
+from tflogscope.model.common.once import once
+from tflogscope.model.executions.executing import read_executing
 
 BY_ONEDNN = "onednn"
 """Who decides where no plug-in does."""

@@ -17,9 +17,18 @@ from tflogscope.digits import whole
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
-from tflogscope.model.frames import Booleans, Integers, alike, among, holds, row_with, rows, where
-from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
+from tflogscope.model.common.frames import (
+    Booleans,
+    Integers,
+    alike,
+    among,
+    holds,
+    row_with,
+    rows,
+    where,
+)
+from tflogscope.model.common.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
+from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.reasons.conditions import Attributes, must_compile, parse_attributes
 from tflogscope.model.reasons.plugins import (
     FACTS,

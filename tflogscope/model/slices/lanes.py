@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflogscope.model.frames import Integers
+from tflogscope.model.common.frames import Integers
 
 
 def assign_lanes(group: Integers, begin: Integers, end: Integers) -> Integers:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.executions import with_places
-from tflogscope.model.first_calls import call_around, compile_times
-from tflogscope.model.frames import Integers, looked_up, ranks
-from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.names import function_columns, wrapped_op
+from tflogscope.model.common.frames import Integers, looked_up, ranks
+from tflogscope.model.common.names import function_columns, wrapped_op
+from tflogscope.model.costs.first_calls import call_around, compile_times
+from tflogscope.model.executions.executions import with_places
+from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.primitive_slices import FARTHEST
 from tflogscope.model.slices.slices import Slices, with_ids

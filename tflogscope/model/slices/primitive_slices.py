@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.frames import ranks
+from tflogscope.model.common.frames import ranks
 from tflogscope.model.slices.lanes import assign_lanes
 
 _COLUMNS = (

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from tflogscope.model.executions import spelled
-from tflogscope.model.frames import Integers, ranks
-from tflogscope.model.pairing import mixed_keys
+from tflogscope.model.common.frames import Integers, ranks
+from tflogscope.model.common.pairing import mixed_keys
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import FARTHEST, primitive_slices
 

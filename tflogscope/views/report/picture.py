@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
+from tflogscope.model.common.source_text import source_text
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.slices.preparations import MODE
-from tflogscope.model.source_text import source_text
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
 from tflogscope.views.report.timeline import CLASSES, track_names
 
 if TYPE_CHECKING:
-    from tflogscope.model.activity import Gap
+    from tflogscope.model.pictures.activity import Gap
     from tflogscope.model.run import Run
     from tflogscope.sources import Source
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
-from tflogscope.model.figures import count_of
+from tflogscope.model.common.figures import count_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.html import capital, html

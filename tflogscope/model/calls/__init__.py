@@ -1,0 +1,3 @@
+"""What ran for whom: steps of functions (`steps`), calls (`calls`), which functions are one Python
+function (`python_functions`), and which process wrote what (`parts`, `processes`).
+"""

@@ -1,0 +1,147 @@
+"""Calls of graph functions as the program waited for them: from entering to leaving.
+
+A call is entered before its function is instantiated (common_runtime/eager/execute.cc,
+EagerExecute), so a first call takes much longer than its `Executing op` record and what follows it
+say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model.common.frames import (
+    Integers,
+    among,
+    first_after,
+    holds,
+    last_before,
+    rows,
+    where,
+)
+from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.names import function_columns
+from tflogscope.model.executions.executing import read_executing
+from tflogscope.model.executions.executions import Executions
+from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.executions.stack_traces import read_stack_traces
+
+
+def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
+    """One row per call, in the order of the log.
+
+    Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
+    begin_at (the line that enters it), begin, executing, end_at, end (µs), took_us (null: no
+    end), status, before_us (where no record enters it, the time since the
+    thread's record before), inside (the call whose Python code made it), nested (so, or inside
+    another call).
+    """
+    dispatched = executions.dispatches.eager
+    called = where(dispatched["is_call"])
+    calls = rows(executions.eager, called).hstack(
+        [
+            *rows(dispatched[["name", "entered", "entered_at"]], called),
+            executions.calls_around[called].alias("inside"),
+        ]
+    )
+    begin, end = pl.col("begin"), pl.col("end_time")
+    reached = end.cum_max().shift(1).over("thread", order_by="begin_at")
+    return _with_begins(events, calls).select(
+        "row",
+        "at",
+        "name",
+        **function_columns(pl.col("name")),
+        thread="thread",
+        call="call",
+        begin_at="begin_at",
+        begin="begin",
+        executing="time",
+        end_at="end_at",
+        end="end_time",
+        status=pl.col("status").cast(pl.String),
+        inside="inside",
+        before_us="before_us",
+        took_us=pl.when(end >= begin).then(end - begin),
+        nested=pl.col("inside").is_not_null() | holds(begin < reached),
+    )
+
+
+def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
+    """Add begin, begin_at and before_us of each call.
+
+    Where no record enters a call (before 2.11), it begins with the thread's last record, or the end
+    of its call, before the first record that names the function: Python code ran from there on, and
+    traced the function.
+    """
+    if calls["entered"].null_count() == 0:
+        return calls.with_columns(
+            begin="entered", begin_at="entered_at", before_us=pl.lit(None, pl.Int64)
+        )
+    named = [
+        events.messages(id_).select("at", "thread", "time", name=field)
+        for id_, field in (
+            ("eager_input", "op"),
+            ("creating_kernel", "op"),
+            ("instantiating_function", "function"),
+        )
+    ]
+    named.append(read_executing(events).select("at", "thread", "time", "name"))
+    own = pl.concat(named).filter(among(pl.col("name"), calls["name"].unique()))
+    keys = ["thread", "name"]
+    before = pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_")
+    asked = calls.select(*keys, before).with_columns(pl.col("before_at").fill_null(-1))
+    first = rows(
+        own.select(own="time", own_at="at"),
+        first_after(asked[["before_at", *keys]], own[["at", *keys]]),
+    ).with_columns(pl.col("own_at").fill_null(-1))
+    records = events.record_times
+    last = last_before(first[["own_at"]].hstack(calls[["thread"]]), records[["at", "thread"]])
+    known = pl.col("entered").is_not_null()
+    # Another thread prints the end of a call; Python goes on after it.
+    ended = pl.when(pl.col("before_end_time") <= pl.col("own")).then("before_end_time")
+    since = pl.max_horizontal(pl.coalesce(rows(records["time"], last), "own"), ended)
+    return calls.hstack([*first, asked["before_end_time"]]).with_columns(
+        begin=pl.when(known).then("entered").otherwise(since),
+        begin_at=pl.when(known).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
+        before_us=pl.when(~known).then(pl.col("own") - since),
+    )
+
+
+class ThreadTime:
+    """What the records show of each thread's time."""
+
+    def __init__(self, events: Events, instantiations: Instantiations) -> None:
+        made = instantiations.spans[["thread", "time", "end_time"]]
+        self._made = _by_thread(made)
+        self._traces = _by_thread(read_stack_traces(events)[["thread", "since", "until"]])
+
+    def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
+        """How much of these windows, in µs, went into instantiating functions and eager ops.
+
+        The log's own stack traces are left out.
+        """
+        traces = _covered(self._traces, thread, since, until)
+        return max(_covered(self._made, thread, since, until) - traces, 0.0)
+
+
+_Spans = dict[object, tuple[Integers, Integers]]
+
+
+def _by_thread(spans: pl.DataFrame) -> _Spans:
+    """Begins and ends of spans, which have thread, begin and end."""
+    both = pl.DataFrame(spans.get_columns(), ["thread", "begin", "end"])
+    parts = both.drop_nulls().partition_by("thread", as_dict=True)
+    return {
+        thread: (part["begin"].to_numpy(), part["end"].to_numpy())
+        for (thread,), part in parts.items()
+    }
+
+
+def _covered(spans: _Spans, thread: Integers, since: Integers, until: Integers) -> float:
+    covered = 0
+    for each in np.unique(thread):
+        if each in spans:
+            own = thread == each
+            covered += int(covered_within(*spans[each], since[own], until[own]).sum())
+    return float(covered)

@@ -1,0 +1,193 @@
+"""Which traces are of the same Python function: a name alone does not say so.
+
+Each trace has a uid of its own, and several functions may have one name: Keras 3 makes a
+`multi_step_on_iterator` for `fit` and another for `evaluate`, `<lambda>` is any lambda. Traces of
+one function take the same number of inputs, captured variables included, and mostly have the same
+nodes: what is traced again with other shapes or Python values runs the same code. A trace without
+inputs is counted as a function of its own: nothing but its name would tie it to another one.
+
+Two records know more. What `record` adds to a program says of each trace which function it is of.
+And TensorFlow warns of a function that is traced again and again: then all traces of that name are
+of one function, unless one that was found so far has as many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.times import DAY_US
+from tflogscope.model.common.frames import among, looked_up
+from tflogscope.model.common.names import PLUMBING_OPS, function_columns
+
+_ALIKE = 0.5  # of the nodes of the smaller of two traces
+_ROUNDS = 64  # groups of traces of one name; what is left then is taken as functions of their own
+
+# Functions that TensorFlow makes for itself: name, what names of nodes in it have ("": any), and
+# where it is made. A function of the program may have the name and such nodes, so the place of the
+# definition counts where `record` wrote it down.
+_MULTI_DEVICE = "python/data/ops/multi_device_iterator_ops.py"
+_OWN = (
+    ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
+    ("_jvp_relaxed_shapes", "", "python/eager/forwardprop.py"),
+    ("_jvp_exact_shapes", "", "python/eager/forwardprop.py"),
+    ("_jvp_helper_wrapper", "", "python/eager/forwardprop.py"),  # until 2.10
+    *(
+        (f"_{where}{what}_func", "", _MULTI_DEVICE)
+        for where in ("", "remote_")
+        for what in ("init", "next", "finalize")
+    ),
+    # pfor's converters name their nodes `…/pfor/…` (python/ops/parallel_for/pfor.py, PFor.convert).
+    ("f", "/pfor/", "python/ops/parallel_for/control_flow_ops.py"),
+)
+OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
+"""Names that only functions of TensorFlow's own have."""
+
+KERAS_STEPS = (
+    "train_function",
+    "test_function",
+    "predict_function",
+    "one_step_on_iterator",
+    "multi_step_on_iterator",
+    "one_step_on_data",
+    "one_step_on_data_distributed",
+    "multi_step_on_data",
+)
+"""Functions that Keras's loops call. Between two calls only callbacks run code of the program.
+
+Keras 2 engine/training.py, make_train_function and its like; Keras 3 backend/tensorflow/trainer.py.
+"""
+
+
+def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
+    """Say for each function, by its full name, which Python function it is a trace of.
+
+    Args:
+        names: full names in the order of the log, each once.
+        nodes: a frame of `node_tables.graph_nodes`.
+        events: the events of the log.
+
+    Returns:
+        A row per name: name, python_function (a number), traces (how many traces of it there are
+        so far, this one included), made_by (the file that makes it, if it is TensorFlow's own).
+    """
+    found = pl.LazyFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
+    alone = pl.when(pl.col("inputs") == 0).then("order")
+    key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
+    counted = _with_inputs(found.with_row_index("order"), nodes, events)
+    known = counted.with_columns(key=key).collect()
+    said = looked_up(known[["name"]], traces_recorded(events), "name")
+    known = known.with_columns(group=_alike(known, nodes), recorded=said["of"])
+    alone = pl.when(pl.col("recorded").is_null()).then(pl.struct("key", "group"))
+    known = known.with_columns(number=pl.struct("flavour", "recorded", alone=alone).rank("dense"))
+    number = pl.coalesce(_warned(known, events), "number")
+    # Parts for several devices, which other processes ask for, are of one trace.
+    uid = pl.col("function_uid")
+    trace = pl.struct(uid, alone=pl.when(uid.is_null()).then("order"))
+    return known.select(
+        "name",
+        python_function=number,
+        traces=trace.is_first_distinct().cum_sum().cast(pl.UInt32).over(number),
+        made_by=_made_by(known, nodes, said["signature"]),
+    )
+
+
+def _with_inputs(known: pl.LazyFrame, nodes: pl.DataFrame, events: Events) -> pl.LazyFrame:
+    """Add how many `inputs` functions take: as their calls print them, else as their nodes show."""
+    inputs = events.messages("eager_input").lazy()
+    printed = inputs.group_by(name="op").agg(called=pl.col("index").max())
+    own = nodes.lazy().filter(pl.col("op") == "_Arg")
+    for more in (printed, own.group_by("name").agg(arguments=pl.len())):
+        known = known.join(more, on="name", how="left", maintain_order="left")
+    count = pl.coalesce((pl.col("called") + 1).cast(pl.Int64), "arguments", 0)
+    return known.with_columns(inputs=count.cast(pl.Int64))
+
+
+def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
+    """Number the traces of each key by likeness, from 0.
+
+    In each round the trace with the most nodes is the measure, and takes what is like it with it.
+    """
+    group = np.zeros(known.height, np.int64)
+    if known["key"].n_unique() == known.height:
+        return pl.Series(group)
+    # Names of nodes alone: grappler folds and fuses other ones in each trace, but keeps the names.
+    inside = nodes.filter(~pl.col("op").is_in((*PLUMBING_OPS, "NoOp")))
+    shared = known.filter(pl.col("key").is_duplicated()).select("name", "order", "key")
+    body = shared.join(inside.select("name", "node").unique(), on="name")
+    sizes = body.group_by("order", "key").agg(size=pl.len())
+    for _ in range(_ROUNDS):
+        first = sizes.sort("size", "order", descending=[True, False]).unique("key", keep="first")
+        of_first = body.join(first.select("order"), on="order").select("key", "node")
+        common = body.join(of_first, on=["key", "node"]).group_by("order").agg(common=pl.len())
+        like = looked_up(sizes, common, "order")
+        # The measure has the most nodes, so the other one is the smaller.
+        unlike = like.filter(pl.col("common").fill_null(0) < _ALIKE * pl.col("size"))["order"]
+        group[unlike.to_numpy()] += 1
+        body, sizes = (each.filter(among(pl.col("order"), unlike)) for each in (body, sizes))
+        if sizes.is_empty():
+            break
+    left = np.sort(sizes["order"].to_numpy())
+    group[left] += np.arange(len(left))
+    return pl.Series(group)
+
+
+def traces_recorded(events: Events) -> pl.DataFrame:
+    """What the hook of `record` says of traces: name, of (the Python function), object, signature.
+
+    `grammars/lines.toml`, python_trace.
+    """
+    said = events.messages("python_trace").lazy()
+    of = pl.format("{}.{}", "process", "python_function")
+    traces = said.select("object", "signature", "process", name="function", of=of)
+    return traces.unique("name", keep="first", maintain_order=True).collect()
+
+
+def tracing_us(events: Events) -> pl.DataFrame:
+    """How long each function was traced, where `record` wrote it down: at, name, took_us."""
+    said = events.messages("python_trace")
+    took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
+    return said.select("at", name="function", took_us=took).filter(
+        pl.col("took_us").is_between(0, DAY_US)
+    )
+
+
+RETRACE_WARNINGS = ("retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old")
+"""Messages of python/eager/polymorphic_function, FrequentTracingDetector.called_with_tracing."""
+
+
+def retrace_warnings(events: Events) -> pl.DataFrame:
+    """TensorFlow's warnings that a function is traced again and again: function, traced."""
+    warned = events.messages(*RETRACE_WARNINGS).drop_nulls("function")
+    return warned.select("traced", function=pl.col("function").str.extract(r"([^.]+)$", 1))
+
+
+def _warned(known: pl.DataFrame, events: Events) -> pl.Expr:
+    """The number of all traces of a name that was warned of; null where that adds nothing."""
+    most = retrace_warnings(events).group_by("function").agg(pl.col("traced").max())
+    number = pl.col("number").min().over("function", "flavour")
+    if most.is_empty():
+        return pl.lit(None, known["number"].dtype)
+    warned = pl.col("function").replace_strict(most["function"], most["traced"], default=None)
+    largest = pl.len().over("number").max().over("function", "flavour")
+    unknown = pl.col("recorded").is_null().all().over("function", "flavour")
+    return pl.when(unknown & (largest < warned)).then(number)
+
+
+def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) -> pl.Expr:
+    """The file of TensorFlow that makes each function that is its own, null for others.
+
+    `signatures` are those that `record` wrote down.
+    """
+    defined = pl.lit(signatures).str.json_path_match("$[0][0]")
+    functions = known["function"].to_list()
+    made_by = pl.lit(None, pl.String)
+    for function, part, file in _OWN:
+        own = pl.col("function") == function
+        if part and function in functions:
+            inside = nodes.filter(pl.col("node").str.contains(part, literal=True))["name"]
+            marked = pl.col("name").is_in(inside.implode())
+            own &= pl.coalesce(defined.str.ends_with(file), marked)
+        made_by = pl.when(own).then(pl.lit(file)).otherwise(made_by)
+    return made_by

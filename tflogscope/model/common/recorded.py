@@ -1,0 +1,67 @@
+"""What was read: the facts of `facts.Recorded`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.onednn import MKL_MARKER
+from tflogscope.events.zone import utc_offset
+from tflogscope.model.common.facts import Recorded
+from tflogscope.model.common.origin import tensorflow_version
+
+_COUNTS = (
+    *("bytes", "lines", "records", "recognised", "ignored", "unknown"),
+    *("continuation", "blank", "torn", "bad_bytes"),
+)
+
+
+def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded:
+    """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
+    coverage = events.coverage
+    counts = {name: sum(coverage[name]) for name in _COUNTS}
+    first, last = _span(events)
+    mkl_lines = int((events.primitives["marker"] == MKL_MARKER).sum())
+    return Recorded(
+        sources=coverage["source"].to_list(),
+        **counts,
+        vlog_level=max(
+            (level for level in coverage["vlog_level"] if level is not None), default=None
+        ),
+        tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
+        onednn_version=_joined(coverage["onednn_version"]),
+        onednn_verbose_lines=events.verbose_count - mkl_lines,
+        mkl_lines=mkl_lines,
+        onednn_unread_lines=len(events.unread),
+        has_thread_ids=events.has_threads,
+        problems=events.problems(),
+        first=first,
+        last=last,
+        span_us=None if first is None or last is None else max(last - first, 0),
+        recorded_by_tflogscope=header is not None,
+        tensorflow_version=tensorflow_version(header),
+        envelope=_joined(
+            pl.Series([span.account.envelope for span in events.spans], dtype=pl.String)
+        ),
+        process=_joined(
+            pl.Series([span.account.process for span in events.spans], dtype=pl.String)
+        ),
+    )
+
+
+def _span(events: Events) -> tuple[int | None, int | None]:
+    """The first and the last time; in a log of no execution also those of oneDNN's lines."""
+    known = [time for time in events.time_span() if time is not None]
+    if not events.runs.height and "executing_op" not in events.seen:
+        times = events.primitives["time"].drop_nulls()
+        if times.len():
+            zone = utc_offset(events)
+            known += [int(times.min()) + zone, int(times.max()) + zone]  # type: ignore[arg-type]
+    return min(known, default=None), max(known, default=None)
+
+
+def _joined(values: pl.Series) -> str | None:
+    return ", ".join(dict.fromkeys(value for value in values if value)) or None

@@ -1,0 +1,174 @@
+"""What verbose lines say by themselves, without a record of TensorFlow: time, creation, reasons.
+
+Most logs of oneDNN are of PyTorch, OpenVINO and others, which print nothing of their ops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.onednn import MKL_EVENT
+from tflogscope.model.common.figures import rounded
+
+PROBLEM = ["primitive", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem"]
+"""What oneDNN makes another primitive for, whatever implementation it takes."""
+_PARTITION = ["engine", "primitive", "auxiliary", "memory_descriptors"]
+MADE = r"^create(?::cache_(?:miss|hit))?$"  # one inside another is in the time of that
+_DONE = r"^(?:exec|create(?:_nested)?(?::cache_(?:miss|hit))?)$"
+_COMPILED = r"^graph:compile"
+_ERROR = r"^(?:graph:)?error$"
+_OF_ENGINE = "^(?:[a-z]+_)?(?:error|exception)"
+_CHECK = r"^(?:graph:)?(?:create|exec|compile|graph):check$"
+_US = rounded(pl.col("duration_us").sum())
+
+
+class Verbose(NamedTuple):
+    """What the lines say. Frames have count and us (µs), the most time first, and at.
+
+    `made` are creations of primitives, and how long they took, with what is nested in them.
+    `partitions` are runs of the graph API by kind, `compiled` its compilations; `inside_us` is the
+    time of `inside` primitives, which is in that of the partitions. `calls` are oneMKL's, by
+    function. `refused` says why an implementation was passed over: primitive, implementation,
+    reason, place; `failed` the same where no primitive was made then. `open` began and have no
+    end: event, primitive, implementation, problem. `filters`: what the log was limited to.
+    """
+
+    made: int
+    made_us: float
+    partitions: pl.DataFrame
+    compiled: int
+    compiled_us: float
+    inside: int
+    inside_us: float
+    calls: pl.DataFrame
+    refused: pl.DataFrame
+    failed: pl.DataFrame
+    open: pl.DataFrame
+    errors: pl.DataFrame
+    checks: pl.DataFrame
+    external: pl.DataFrame
+    filters: list[str]
+
+    @property
+    def partition_us(self) -> float:
+        """The time of all partitions."""
+        return float(self.partitions["us"].sum())
+
+    @property
+    def calls_us(self) -> float:
+        """The time of all calls of oneMKL."""
+        return float(self.calls["us"].sum())
+
+
+def verbose_facts(primitives: pl.DataFrame) -> Verbose:
+    """Count what lines say, `primitives` being those of `Events`."""
+    event = primitives["event"]
+    made = primitives.filter(event.str.contains(MADE))
+    compiled = primitives.filter(event.str.contains(_COMPILED) & ~event.str.ends_with(":check"))
+    partitions = primitives.filter(event == "graph:exec")
+    inside, inside_us = _inside(primitives.filter(event.is_in(["exec", "graph:exec"])))
+    refused = _refused(primitives)
+    return Verbose(
+        made=made.height,
+        made_us=made.select(_US).item(),
+        partitions=_by(partitions, "primitive", "implementation"),
+        compiled=compiled.height,
+        compiled_us=compiled.select(_US).item(),
+        inside=inside,
+        inside_us=inside_us,
+        calls=_by(primitives.filter(event == MKL_EVENT), "primitive"),
+        refused=_reasons(refused),
+        failed=_reasons(_failed(primitives, refused)),
+        open=_open(primitives),
+        errors=_by(primitives.filter(_is_error()), "message", "source_location"),
+        checks=_by(primitives.filter(event.str.contains(_CHECK)), "message", "source_location"),
+        external=_by(primitives.filter(event == "exec:external"), "implementation"),
+        filters=filters_of(primitives),
+    )
+
+
+def _is_error() -> pl.Expr:
+    """Lines of errors; those of GPU runtimes up to 3.1 have no event."""
+    of_engine = (pl.col("event") == "legacy") & pl.col("message").str.contains(_OF_ENGINE)
+    is_filter = pl.col("message").str.contains("^filter format").fill_null(value=False)
+    return (pl.col("event").str.contains(_ERROR) | of_engine) & ~is_filter
+
+
+def _by(lines: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    grouped = lines.group_by(*keys).agg(count=pl.len(), us=_US, at=pl.col("at").first())
+    return grouped.sort("us", "at", descending=[True, False])
+
+
+def _inside(ran: pl.DataFrame) -> tuple[int, float]:
+    """How many primitives ran in partitions, and for how long.
+
+    A partition's line comes when it has run, behind those of its primitives. It is as long as they
+    are, or longer; what is more than that ran before it.
+    """
+    is_partition = (ran["event"] == "graph:exec").to_numpy()
+    if not is_partition.any():
+        return 0, 0.0
+    took = ran["duration_us"].fill_null(0).to_numpy()
+    ends = np.flatnonzero(is_partition)
+    owner = np.searchsorted(ends, np.arange(len(took)))
+    own = np.where(is_partition, 0.0, took)
+    upto = np.cumsum(own)
+    room = np.append(took[ends], -1.0)[owner]  # behind the last partition there is none
+    since = np.append(upto[ends], upto[-1])[owner] - upto + own  # from it to its partition's line
+    fits = ~is_partition & (since <= room)
+    return int(fits.sum()), float(round(own[fits].sum(), 3))
+
+
+def _refused(primitives: pl.DataFrame) -> pl.DataFrame:
+    """Lines of implementations that were passed over, of primitives and not of patterns."""
+    lines = primitives.filter(
+        (pl.col("event") == "create:dispatch") & pl.col("message").is_not_null()
+    )
+    return lines.with_columns(reason="message", place="source_location")
+
+
+def _reasons(lines: pl.DataFrame) -> pl.DataFrame:
+    keys = ("primitive", "implementation", "reason", "place")
+    grouped = lines.group_by(*keys, maintain_order=True)
+    return grouped.agg(count=pl.len(), at=pl.col("at").first())
+
+
+def _failed(primitives: pl.DataFrame, refused: pl.DataFrame) -> pl.DataFrame:
+    """Refusals of problems for which no primitive was made behind them."""
+    known = refused.drop_nulls("problem").with_row_index("row")
+    if known.is_empty():
+        return refused.clear()
+    keys = ["primitive", "problem", "attributes"]
+    done = primitives.filter(pl.col("event").str.contains(_DONE))
+    last = done.group_by(*keys).agg(done_at=pl.col("at").max())
+    joined = known.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    left = joined.filter(pl.col("done_at").is_null() | (pl.col("done_at") < pl.col("at")))
+    return left.select(refused.columns)
+
+
+def _open(primitives: pl.DataFrame) -> pl.DataFrame:
+    """What began and has no end: the n-th begin of a problem has the n-th end."""
+    keys = ["kind", "primitive", "implementation", "problem"]
+    kind = pl.col("event").str.extract(r"^(exec|create)(?:_nested)?(?::|$)")
+    lines = primitives.with_columns(kind=kind).drop_nulls(["kind", "problem"])
+    begun = lines.filter(pl.col("event").str.ends_with(":start"))
+    if begun.is_empty():
+        return begun.select("event", "primitive", "implementation", "problem", "at")
+    ended = lines.filter(pl.col("event").str.contains(_DONE))
+    counts = ended.group_by(keys).agg(ends=pl.len())
+    begun = begun.with_columns(number=pl.int_range(pl.len()).over(keys))
+    left = begun.join(counts, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    left = left.filter(pl.col("number") >= pl.col("ends").fill_null(0))
+    return left.select("event", "primitive", "implementation", "problem", "at")
+
+
+def filters_of(primitives: pl.DataFrame) -> list[str]:
+    """What the header says of a filter in force, or of one that is ill-formed."""
+    said = primitives.filter(
+        pl.col("event").is_in(["info", "error", "warn", "warning"])
+        & pl.col("message").str.contains("^filter format")
+    )
+    return said["message"].unique(maintain_order=True).to_list()

@@ -1,0 +1,311 @@
+"""What executions would have taken had no log been written; docs/costs.md has the method.
+
+A record is stamped when it is worded and written after that (LogMessage::GenerateLogMessage in
+tsl/platform/default/logging.cc). So the time from the start of a node to its end holds the writing
+of the first record, the work, and the wording of the second: the price of one record, and that of
+each record between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import PLACES
+from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.frames import first_with, is_among, looked_up, only, rows, where
+from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.names import FUNCTION_CALLS
+from tflogscope.model.executions.executions import Executions
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.links.linked import Linked
+
+_LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
+_STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
+_CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
+# A record pushes what a kernel needs out of the caches: which part of what it takes is that, one
+# record's worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
+COLD = 0.25
+# Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
+# how many records' worth at most: a line is printed and flushed as a record is.
+_OF_LINES = 0.5
+_RECORDS_A_LINE = 2
+# What a record costs varies more than what most nodes do: of these the quicker runs say most. With
+# a work of so many prices, runs in the middle say as much.
+_SURE_AT = 10
+
+
+class Price(NamedTuple):
+    """What a record costs its writer in this log, in µs: the quicker quarter, and the middle."""
+
+    quick: float
+    usual: float
+
+
+@cache
+def cheap_kernels() -> list[str]:
+    """Kernels that do next to nothing (`grammars/costs.toml`)."""
+    return [kernel for row in packaged_toml("costs.toml")["cheap"] for kernel in row["kernels"]]
+
+
+class Costs:
+    """What each execution would have taken without the log.
+
+    `record_times`: see `Events.record_times`; asked for only if nodes don't say the price.
+    `calibrated`: see `origin.calibrated_of`.
+    """
+
+    def __init__(
+        self,
+        executions: Executions,
+        linked: Linked,
+        record_times: Callable[[], pl.DataFrame],
+        calibrated: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        self._executions, self._linked = executions, linked
+        self.calibrated = calibrated
+        self._record_times = record_times
+
+    @cached_property
+    def of_executions(self) -> pl.DataFrame:
+        """Three columns in µs, a row for each execution.
+
+        work_us: what this run would have taken. steady_us: the same, and for the first run of a
+        node, an eager op or a function what its later runs say, since it also makes what they use.
+        Null where no duration is known, where the log doesn't show what a record costs, and of
+        kernels that run a function, whose nodes have rows of their own. cost_us is what rankings
+        and shares go by: steady_us, or where the log shows no price the duration as it is printed.
+        """
+        found = np.full((2, self._executions.frame.height), np.nan)
+        if self.price is not None:
+            nodes = self._of_nodes(self.price)
+            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
+            eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
+            frame = self._executions.frame
+            is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
+            found[:, where(is_dead)] = 0  # nothing ran
+            for part in (nodes, eager_ops, calls):
+                found[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
+            if self.calibrated:
+                found = self._as_calibrated(found)
+        known = pl.DataFrame({"work_us": found[0], "steady_us": found[1]}, nan_to_null=True)
+        known = known.select(rounded(pl.all()))
+        printed = self._executions.frame["duration_us"].cast(pl.Float64)
+        cost = printed if self.price is None else known["steady_us"]
+        return known.hstack([cost.alias("cost_us")])
+
+    @property
+    def own_us(self) -> pl.Series:
+        """What each run took by itself: work_us, or where no price is known as it is printed."""
+        return self.of_executions["cost_us" if self.price is None else "work_us"]
+
+    def clock(self, name: str) -> pl.Expr:
+        """What later calls took without a log, by a column of full names; null: not known.
+
+        A calibration names functions without the number at the end of their names.
+        """
+        taken = pl.Series([*self.calibrated.values()], dtype=pl.Float64)
+        known = pl.Series([*self.calibrated], dtype=pl.String)
+        return _unnumbered(name).replace_strict(known, taken, default=None)
+
+    # ---- what a record costs ---------------------------------------------------------------------
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What a record costs; None: the log shows too little of it."""
+        nodes = self._nodes
+        cheap = only(nodes, nodes["cheap"] & (nodes["runs"] >= _STEADY_RUNS))
+        runs = cheap["runs"].to_numpy()
+        if runs.sum() < _LEAST_RUNS:
+            return self._price_of_gaps()
+        return Price(*(float(np.average(cheap[name], weights=runs)) for name in ("quick", "usual")))
+
+    def _price_of_gaps(self) -> Price | None:
+        """The same of the time between neighbouring records of one thread.
+
+        Most of them have nothing between them but their own wording and writing.
+        """
+        records = self._record_times()
+        at, time, thread = (records[name].to_numpy() for name in ("at", "time", "thread"))
+        gap = np.diff(time)
+        gap = gap[(np.diff(at) == PLACES) & (thread[1:] == thread[:-1]) & (gap >= 0)]
+        if len(gap) < _LEAST_RUNS:
+            return None
+        return Price(float(np.quantile(gap, 0.25)), float(np.quantile(gap, 0.5)))
+
+    # ---- nodes and eager ops ---------------------------------------------------------------------
+
+    @cached_property
+    def _node_runs(self) -> pl.DataFrame:
+        """The runs of nodes that have a duration, in the order of the log: see `_runs`."""
+        return self._runs(self._known & self._executions.frame["definition"].is_not_null())
+
+    @cached_property
+    def _known(self) -> pl.Series:
+        """Which executions have a duration and are no calls."""
+        frame = self._executions.frame
+        is_call = self._executions.signatures["kind"] == "call"
+        alive = (frame["status"] != "dead") & ~is_call[frame["signature"]]
+        return alive & frame["duration_us"].is_not_null()
+
+    def _runs(self, chosen: pl.Series) -> pl.DataFrame:
+        """Rows of the executions.
+
+        row, definition, signature, duration_us, records (as many as its duration holds),
+        primitives, primitive_us.
+        """
+        frame = self._executions.frame
+        runs = only(frame[["definition", "signature", "duration_us"]], chosen)
+        lines = (frame["end_at"] - frame["at"]).filter(chosen) // PLACES
+        ran = only(self._linked.by_execution, chosen).fill_null(0)
+        row = pl.Series("row", where(chosen))
+        return runs.hstack([row, lines.clip(1).alias("records"), *ran])
+
+    @cached_property
+    def _nodes(self) -> pl.DataFrame:
+        """One row per definition of a node that ran.
+
+        definition, runs, mean, quick and usual (µs, of its later runs), records (at least),
+        primitives (at most), primitive_us (of the quicker quarter), cheap, calls (it runs a
+        function).
+        """
+        later = pl.max_horizontal(pl.len() - 1, 1)  # the first run makes kernel and primitives
+        duration = pl.col("duration_us").tail(later)
+        nodes = self._node_runs.group_by("definition").agg(
+            runs=pl.len(),
+            mean=pl.col("duration_us").mean(),
+            quick=duration.quantile(0.25, "linear"),
+            usual=duration.quantile(0.5, "linear"),
+            records=pl.col("records").min(),
+            primitives=pl.col("primitives").max(),
+            primitive_us=pl.col("primitive_us").tail(later).quantile(0.25, "linear"),
+        )
+        kernels = self._executions.runs.definitions.select(
+            cheap=pl.col("kernel").is_in(cheap_kernels()),
+            calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
+        )
+        nodes = nodes.hstack(rows(kernels, nodes["definition"]))
+        # What XLA compiled has no nodes with rows of their own: its printed time is all there is.
+        compiled = compiled_runs(self._executions)["definition"].drop_nulls().unique()
+        return nodes.with_columns(calls=nodes["calls"] & ~is_among(nodes["definition"], compiled))
+
+    def _taking(self, price: Price) -> pl.DataFrame:
+        """What later runs of nodes take: definition, runs, takes, log (µs), calls."""
+        nodes = self._nodes
+        names = ("quick", "usual", "records", "primitives", "primitive_us", "mean", "cheap")
+        quick, usual, records, primitives, primitive_us, mean, cheap = (
+            nodes[name].to_numpy() for name in names
+        )
+        lines = np.minimum(primitives, records - 1)
+        quicker = quick - price.quick * (records - lines)
+        usually = usual - price.usual * (records - lines)
+        of_lines = np.minimum(
+            np.maximum(quicker - primitive_us, 0) * _OF_LINES,
+            lines * (_RECORDS_A_LINE * price.quick),
+        )
+        quicker, usually = (np.maximum(each - of_lines, _CHEAP_US) for each in (quicker, usually))
+        sure = quicker / (quicker + _SURE_AT * price.usual)
+        takes = np.maximum(quicker + sure * (usually - quicker), primitive_us)
+        cold = np.minimum(takes * COLD, price.quick)
+        takes = np.where(primitives == 0, takes - cold, takes)
+        takes = np.minimum(np.where(cheap, _CHEAP_US, takes), mean)
+        found = pl.DataFrame({"takes": takes, "log": usual - takes})
+        return nodes[["definition", "runs", "calls"]].hstack(found)
+
+    def _of_nodes(self, price: Price) -> pl.DataFrame:
+        """The runs of nodes: row, work_us, steady_us."""
+        runs, taking = self._node_runs, self._taking(price)
+        place = first_with(
+            taking["definition"].to_numpy(), self._executions.runs.definitions.height
+        )
+        taken = rows(taking.drop("definition"), place[runs["definition"].to_numpy()])
+        runs = runs.drop("signature").hstack(taken)
+        first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
+        log = pl.when(first).then(price.usual * pl.col("records")).otherwise("log")
+        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
+        own = pl.when(~calls).then(pl.min_horizontal(own, "duration_us"))
+        pace = pl.when(pl.col("runs") == 1).then(own).when(~calls).then("takes")
+        return runs.select("row", work_us=own, steady_us=pace)
+
+    def _of_eager_ops(self, price: Price) -> pl.DataFrame:
+        """The same of eager ops."""
+        runs = self._runs(self._known & self._executions.frame["definition"].is_null())
+        log = price.quick * pl.col("records")
+        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
+        own = pl.min_horizontal(own, "duration_us")
+        runs = runs.select("row", "signature", work_us=own, steady_us=own)
+        return _at_pace(runs, "signature")
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def _of_calls(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
+        """The same of calls, given what nodes would have taken.
+
+        Nodes run side by side as they do in the log. What comes before the first node and after
+        the last is the call's own, less its records; the thread waits for others there, so the
+        pace of later calls goes by half of them.
+        """
+        frame = self._executions.frame
+        called = rows(frame["call"], nodes["row"]).is_not_null()
+        nodes = only(nodes, called & nodes["steady_us"].is_not_null())
+        names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
+        runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "steady_us"]])
+        ran = runs.group_by("call").agg(
+            pl.col("work_us", "steady_us").sum(),
+            began=pl.col("time").min(),
+            began_at=pl.col("at").min(),
+            ended=pl.col("end_time").max(),
+            ended_at=pl.col("end_at").max(),
+            busy=pl.col("duration_us").sum(),
+        )
+        calls = looked_up(self._executions.calls.drop_nulls("duration_us"), ran, "call")
+        begin, end, since, until = (
+            of[name].to_numpy() for of in (runs, calls) for name in ("time", "end_time")
+        )
+        together = pl.Series("together", covered_within(begin, end, since, until))
+        side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
+        in_nodes = (
+            pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("steady_us")
+        )
+        in_nodes = in_nodes / side_by_side
+        time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")
+        ends = time - (pl.col("ended") - pl.col("began")).fill_null(0)
+        records = (at - (pl.col("ended_at") - pl.col("began_at")).fill_null(0)) // PLACES
+        calls = calls.with_columns(together, own=(ends - price.usual * records).clip(0))
+        later = pl.when(~pl.col("name").is_first_distinct()).then("own").median()
+        steady = pl.min_horizontal("own", later.over("name"))
+        work, pace = (
+            pl.min_horizontal(in_nodes.fill_null(0) + own, time) for own in (pl.col("own"), steady)
+        )
+        return _at_pace(calls.with_columns(work_us=work, steady_us=pace), "name")
+
+    def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
+        """work_us and steady_us, such that later calls take what they took without a log."""
+        calls = self._executions.calls.select("row", "call", "name", clock_us=self.clock("name"))
+        calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
+        later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
+        factor = pl.col("clock_us") / later.over(_unnumbered("name"))
+        calls = calls.select("call", factor=pl.when(factor.is_finite()).then(factor))
+        frame = looked_up(self._executions.frame[["call", "duration_us"]], calls, "call")
+        by = frame["factor"].fill_null(1).to_numpy()
+        printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        scaled = found * by
+        return np.where((by > 1) & (scaled > printed), printed, scaled)
+
+
+def _unnumbered(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).str.replace(r"_\d+$", "")
+
+
+def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:
+    """row, work_us and steady_us: for the first run of a key the later ones' median, if less."""
+    first = pl.col(key).is_first_distinct()
+    later = pl.when(~first).then("steady_us").median().over(key)
+    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("steady_us")
+    return runs.select("row", "work_us", steady_us=pace)

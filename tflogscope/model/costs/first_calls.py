@@ -1,0 +1,233 @@
+"""What the first call of each function cost, in the parts that the log shows.
+
+A first call instantiates the function (process_function_library_runtime.cc, InstantiateMultiDevice:
+grappler and the graph passes), lets XLA compile it where it is to, makes kernels and oneDNN's
+primitives, and only then runs. Python traced the function before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.times import DAY_US
+from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.frames import (
+    among,
+    first_after,
+    first_of_each,
+    holds,
+    last_before,
+    looked_up,
+    rows,
+    where,
+)
+from tflogscope.model.common.intervals import newly_covered
+from tflogscope.model.executions.executions import Executions
+from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.executions.node_runs import FOLDING_STEP
+from tflogscope.model.executions.stack_traces import stack_traces_of_calls
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.links.linked import Linked
+
+_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}  # in µs
+# Eager ops of these causes may run while a function is being traced (init_scope).
+_MADE_WHILE_TRACING = (
+    "constant",
+    "variable-init",
+    "optimizer-slots",
+    "metrics",
+    "lifted-initializer",
+)
+_PIECES = {
+    "name": pl.String,
+    **dict.fromkeys(("later", "xla_stack_traces"), pl.UInt32),
+    **dict.fromkeys(
+        (
+            "later_us",
+            "passes_us",
+            "traces_us",
+            "passes_traces_us",
+            "run_traces_us",
+            "compile_us",
+            "primitives_us",
+        ),
+        pl.Float64,
+    ),
+}
+TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
+
+
+def first_calls(
+    calls: pl.DataFrame,
+    events: Events,
+    executions: Executions,
+    instantiations: Instantiations,
+    linked: Linked,
+) -> pl.DataFrame:
+    """One row per function whose first call came to a good end, in the order of the log.
+
+    Args:
+        calls: a frame of `Evidence.calls`.
+        events: what was read.
+        executions: all executions.
+        instantiations: the instantiations of functions.
+        linked: oneDNN's lines with their executions.
+
+    The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
+    does not show it: later_us (their median), traces_us (for the log's own stack traces;
+    passes_traces_us of it before `Executing op`, run_traces_us after), passes_us (without these),
+    compile_us (with those of XLA, of which there are xla_stack_traces), primitives_us, run_us (the
+    rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
+    how long that took).
+    """
+    first = first_of_each(calls, "name").filter(status="done")
+    later = calls.filter(~among(pl.col("row"), first["row"]))
+    pieces = [
+        later.select(
+            "name", later_us=pl.col("took_us").cast(pl.Float64), later=pl.lit(1, pl.UInt32)
+        ),
+        *_passes(first, instantiations),
+        *_stack_traces(first, stack_traces_of_calls(events, executions)),
+        *_compiling(first, calls, events),
+        *_making(first, linked, events, executions),
+    ]
+    known = (
+        pl.concat([pl.DataFrame(schema=_PIECES), *pieces], how="diagonal")
+        .group_by("name")
+        .agg(
+            *map(_known_sum, [name for name in _PIECES if name not in ("name", "later_us")]),
+            later_us=rounded(pl.col("later_us").median()),
+        )
+    )
+    others = pl.sum_horizontal("compile_us", "primitives_us", "run_traces_us")
+    run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log_us")
+    rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
+    compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
+    unmeasured = compiled & pl.col("compile_us").is_null()
+    passes = pl.col("passes_us") - pl.col("passes_traces_us").fill_null(0.0)
+    return looked_up(first, known, "name").with_columns(
+        passes_us=passes.clip(0.0),
+        run_us=pl.when(~unmeasured).then(rest),
+        xla_us=pl.when(unmeasured).then(rest),
+    )
+
+
+def _passes(first: pl.DataFrame, instantiations: Instantiations) -> Iterator[pl.DataFrame]:
+    """What the call itself instantiated: threads that call at once do so each for itself."""
+    spans = instantiations.spans.rename({"function": "name"})
+    spans = first.join(spans, on=["name", "thread"], suffix="_made")
+    took = pl.min_horizontal("end_time", "end") - pl.col("time")
+    yield spans.filter(pl.col("at_made").is_between("begin_at", "at")).select(
+        "name", passes_us=took.clip(0).cast(pl.Float64)
+    )
+
+
+def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Time for stack traces: in all, before `Executing op` (inside the passes), and after it."""
+    if traces.is_empty():
+        return
+    inside = traces.join(first.select("name", "call", "begin_at", call_at="at"), on="call")
+    before, took = pl.col("at") < pl.col("call_at"), pl.col("took_us")
+    yield inside.filter(pl.col("at") > pl.col("begin_at")).select(
+        "name",
+        traces_us=took,
+        passes_traces_us=pl.when(before).then(took),
+        run_traces_us=pl.when(~before).then(took),
+    )
+
+
+def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
+    """What XLA took; its stack traces, as no record says when each was done."""
+    traced = events.messages("xla_stack_trace")
+    traced = traced.select("at", "thread", xla_stack_traces=pl.lit(1, pl.UInt32))
+    for said in (compile_times(events).drop("time"), traced):
+        if said.height:
+            around = call_around(said, calls).alias("row")
+            own = said.hstack([around]).join(first.select("name", "row"), on="row")
+            yield own.select("name", said.columns[2])
+
+
+def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """The row of the call that each record (at, thread) was written in; null: none, or not known.
+
+    That is the call of its own thread, or the only one that is open: a thread of the executor
+    writes inside a call, too.
+    """
+    own = rows(calls, last_before(records[["at", "thread"]], calls[["at", "thread"]]))
+    open_ = records.select(written="at").join_where(
+        calls.select("row", "at", "end_at"),
+        pl.col("at") < pl.col("written"),
+        pl.col("end_at") > pl.col("written"),
+    )
+    only = open_.group_by("written").agg(pl.when(pl.len() == 1).then(pl.col("row").first()))
+    alone = looked_up(records.select(written="at"), only, "written")["row"]
+    inside = (own["end_at"] > records["at"]) & (records["thread"] >= 0)
+    return own.select(pl.when(inside).then("row")).to_series().fill_null(alone)
+
+
+def compile_times(events: Events) -> pl.DataFrame:
+    """What XLA said of each compilation: at, thread, time (when it was done), compile_us."""
+    unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
+    took = pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit)
+    return events.messages("xla_compile_time", "xla_compile_time_old").select(
+        "at", "thread", "time", compile_us=pl.when(took.is_between(0, DAY_US)).then(took)
+    )
+
+
+def _making(
+    first: pl.DataFrame, linked: Linked, events: Events, executions: Executions
+) -> Iterator[pl.DataFrame]:
+    """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on.
+
+    A kernel makes its primitives before it runs them. What threads make at once counts once.
+    """
+    made = where(events.primitives["event"].str.starts_with("create"))
+    if len(made):
+        execution = linked.links["execution"][made].alias("execution")
+        took = pl.DataFrame([execution, events.primitives["duration_us"][made]])
+        per = took.drop_nulls().group_by("execution").agg(pl.col("duration_us").sum())
+        ran = per.hstack(rows(executions.frame[["call", "time"]], per["execution"]))
+        ran = ran.join(first.select("name", "call", "begin"), on="call")
+        begin = (pl.col("time") - pl.col("begin")).cast(pl.Float64)
+        covered = newly_covered(begin, begin + pl.col("duration_us"), "name")
+        yield ran.select("name", primitives_us=covered)
+
+
+def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:
+    """How long each function was traced, at least: from the first record that tracing writes.
+
+    `first` are the first calls; `eager` the eager ops with their causes: at, end_at, thread, cause.
+    The columns are name and tracing_us, which is in took_us only as far as before_us is.
+
+    Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
+    tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
+    """
+    is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
+    folding = rows(events.runs, np.flatnonzero(is_folding))
+    columns = ["at", "time", "site"]
+    ends = folding[[f"end_{name}" for name in columns]]
+    of_folding = pl.concat([folding[columns], pl.DataFrame(ends.get_columns(), columns)])
+    of_tapes = events.messages(*TAPE_RECORDS)[["at", "time", "thread"]]
+    marks = pl.concat([events.with_threads(of_folding), of_tapes]).drop_nulls()
+    if marks.is_empty():
+        return pl.DataFrame(schema={"name": pl.String, "tracing_us": pl.Float64})
+    tracing = holds(pl.col("cause").is_in(_MADE_WHILE_TRACING))
+    other = eager.filter(~tracing).select(pl.coalesce("end_at", "at"), "thread")
+    since = rows(other["end_at"], last_before(first[["begin_at", "thread"]], other))
+    asked = pl.DataFrame([since.fill_null(-1), first["thread"]])
+    mark = rows(marks, first_after(asked, marks[["at", "thread"]]))
+    took = pl.col("begin") - mark["time"]
+    return (
+        first.select("name", tracing_us=pl.when(mark["at"] < pl.col("begin_at")).then(took))
+        .filter(pl.col("tracing_us") > 0)
+        .cast({"tracing_us": pl.Float64})
+    )
+
+
+def _known_sum(column: str) -> pl.Expr:
+    """The sum; null where nothing is known."""
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()).alias(column)

@@ -1,0 +1,264 @@
+"""Which line of the program asked for an execution, from what `record` wrote into the log.
+
+`recording/hook/tflogscope_lines.py` writes these lines. Without them everything here is null.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.grammar.tables import as_table
+from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.frames import first_of_each, holds, only, row_with, rows, where
+from tflogscope.model.common.names import function_columns, on_mesh
+from tflogscope.model.costs.costs import Costs
+from tflogscope.model.executions.executions import Executions, with_places
+
+# Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
+# that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
+_ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
+
+_SAID = ("row", "said_at", "alone")
+_FACTS = (
+    *("source", "first_line", "python", "function", "eager_runs", "eager_us", "calls"),
+    *("graph_runs", "graph_us", "ops"),
+)
+
+
+class PythonLines:
+    """The stacks of the log, and which of them asked for what. A stack is a row of `stacks`."""
+
+    def __init__(self, events: Events, executions: Executions) -> None:
+        self._events = events
+        self._executions = executions
+
+    @cached_property
+    def stacks(self) -> pl.DataFrame:
+        """Stacks in the order of the log: at, process, stack, python, function, frames.
+
+        python and function are those of the nearest frame. A stack that is torn is left out.
+        """
+        messages = self._events.messages("python_stack")
+        schema = dict.fromkeys(("python", "function", "frames"), pl.String)
+        read = pl.DataFrame([_read(text) for text in messages["frames"]], schema, orient="row")
+        stacks = messages[["at", "process", "stack"]].hstack(read)
+        if stacks.is_empty():
+            return stacks
+        return first_of_each(stacks.drop_nulls("python"), ["process", "stack"])
+
+    @cached_property
+    def python(self) -> pl.Series:
+        """The nearest frame of each stack, `train.py:31`."""
+        return self.stacks["python"]
+
+    def table(self) -> pl.DataFrame:
+        """The `stacks` table: source, line, id, python, frames."""
+        stacks = self.stacks.with_row_index("id")
+        placed = with_places(self._events.spans, stacks.select("at", "id", "python", "frames"))
+        return as_table("stacks", placed)
+
+    def _with_rows(self, messages: pl.DataFrame, process: str = "process") -> pl.DataFrame:
+        """Put the row of `stacks` into `row` (null: the stack is not there)."""
+        row = row_with(messages[[process, "stack"]], self.stacks[["process", "stack"]])
+        return messages.hstack([pl.Series("row", row).cast(pl.UInt32, strict=False)])
+
+    # ---- eager ---------------------------------------------------------------------------------
+
+    @property
+    def of_dispatches(self) -> pl.Series:
+        """The stack of each eager dispatch."""
+        return self._asked["row"]
+
+    @property
+    def unasked(self) -> pl.Series:
+        """Whether no Python code asked for a dispatch: the hook, which was there, said nothing."""
+        off = self._events.messages("python_off").height > 0
+        return self._asked["said_at"].is_null() & (not off)
+
+    @property
+    def alone(self) -> pl.Series:
+        """Whether Python code asked for a dispatch, and none of it is the program's own."""
+        return holds(self._asked["alone"])
+
+    @cached_property
+    def _asked(self) -> pl.DataFrame:
+        """Where each eager dispatch was announced, said_at, and the stack that did it, row;
+        alone: no frame of the program is in it.
+
+        An op is announced on the thread that then runs it. Several threads are kept apart only
+        where TensorFlow's records have thread ids.
+        """
+        said = self._with_rows(self._events.messages("python_op")).select(
+            *("at", "row", "op"),
+            thread=pl.col("os_thread").cast(pl.Int64),
+            said_at="at",
+            alone=pl.col("stack") == 0,
+        )
+        mesh = self._executions.dispatches.eager["mesh"]
+        eager = self._executions.dispatches.eager.select(
+            "dispatch",
+            "at",
+            op=pl.when("is_call").then(on_mesh(pl.col("name"))).otherwise("op"),
+            thread=pl.col("thread").cast(pl.Int64),
+        )
+        if said.is_empty():
+            return said[[*_SAID]].clear(eager.height)
+        if (eager["thread"] < 0).any():
+            said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
+        own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
+        if mesh.any():  # DTensor has threads of its own
+            any_thread = eager.join_asof(said, on="at", by="op", check_sortedness=False)
+            own = own.with_columns(any_thread[name].zip_with(mesh, own[name]) for name in _SAID)
+        used = pl.col("said_at") == pl.col("said_at").shift().over("thread", "op")
+        last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
+        return own.select(
+            pl.when(pl.col("op").is_in(_ARGUMENTS) & ~mesh)
+            .then(last[name])
+            .when(~used.fill_null(False))
+            .then(name)
+            .alias(name)
+            for name in _SAID
+        )
+
+    # ---- graphs --------------------------------------------------------------------------------
+
+    @cached_property
+    def _functions(self) -> pl.DataFrame:
+        """Functions by full name: name, process, graph, row."""
+        said = self._with_rows(self._events.messages("python_function"), "stack_process")
+        functions = said[["process", "graph", "row", "function"]]
+        return functions if functions.is_empty() else first_of_each(functions, "function")
+
+    def of_functions(self, names: pl.Series) -> pl.Series:
+        """The stack that first called each function, by its full name."""
+        known = self._functions
+        return rows(known["row"], row_with(names.to_frame(), known[["function"]]))
+
+    def made_at(self, function: str) -> str | None:
+        """The line of the program that had a function traced first, by its short name.
+
+        A name that ends in `_` is the beginning of several.
+        """
+        made = self._functions
+        short = made.select(function_columns(pl.col("function"))["function"]).to_series()
+        named = short.str.starts_with(function) if function.endswith("_") else short == function
+        of = only(made["row"], named).drop_nulls()
+        return self.python[of[0]] if of.len() else None
+
+    def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:
+        """The stack of each node, given by the full name of its function and its own.
+
+        Where a function is inlined, its nodes have the caller's name before their own: then the
+        longest end that is a node's name counts, if all nodes of that name have one line.
+        """
+        said = self._with_rows(
+            self._events.messages("python_node", "python_gradient"), "stack_process"
+        )
+        if said.is_empty():
+            return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(nodes))
+        keys = ["process", "graph", "node"]
+        functions = self._functions
+        made = rows(functions[keys[:2]], row_with(names.to_frame(), functions[["function"]]))
+        exact = rows(said["row"], row_with(made.hstack([nodes.alias("node")]), said[keys]))
+        open_ = where(exact.is_null())
+        ends = (
+            pl.DataFrame({"wanted": open_, "piece": rows(nodes, open_).str.split("/")})
+            .with_columns(skip=pl.int_ranges(pl.col("piece").list.len()))
+            .explode("skip")
+            .select("wanted", "skip", node=pl.col("piece").list.slice("skip").list.join("/"))
+        )
+        lines = said.with_columns(python=pl.lit(self.python).gather(pl.col("row")))
+        alike = lines.group_by("node").agg(
+            row=pl.when(pl.col("python").n_unique() == 1).then(pl.col("row").first())
+        )
+        found = first_of_each(ends.join(alike, on="node").sort("wanted", "skip"), "wanted")
+        return exact.scatter(found["wanted"], found["row"])
+
+    # ---- executions ----------------------------------------------------------------------------
+
+    @cached_property
+    def of_executions(self) -> pl.Series:
+        """The stack of each row of `Executions.frame`."""
+        executions = self._executions
+        frame = executions.frame
+        if self.stacks.is_empty():
+            return pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
+        ran = executions.columns("definition", "name", "node")
+        nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
+        texts = nodes.cast({pl.Categorical: pl.String})
+        row = self.of_nodes(texts["name"], texts["node"])
+        found = ran.join(
+            nodes.select("definition", "name", row=row),
+            on=["definition", "name"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        eager = self.of_dispatches[frame["dispatch"]]
+        return pl.select(pl.coalesce(eager, found["row"])).to_series()
+
+    def named(self, stacks: pl.Series) -> pl.Series:
+        """`train.py:31` of stacks."""
+        return self.python[stacks]
+
+    def begun_at(self, at: pl.Series) -> pl.Series:
+        """`train.py:31` of the executions that begin there; null: none does."""
+        execution = row_with(at.to_frame(), self._executions.frame[["at"]])
+        return self.named(rows(self.of_executions, execution))
+
+    def facts(self, costs: Costs) -> pl.DataFrame:
+        """What each line of the program asked for, the most eager time first.
+
+        Columns: source, first_line, python, function (of Python), eager_runs and eager_us without
+        calls, calls, graph_runs and graph_us of nodes that it made, ops: eager op types, the most
+        time first. Empty in logs that `record` did not make.
+        """
+        if self.stacks.is_empty():
+            return pl.DataFrame(schema=_FACTS)
+        ran = self._executions.columns("at", "status", "mode", "kind", "op")
+        ran = ran.hstack([costs.of_executions["cost_us"]])
+        ran = ran.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
+        ran = ran.filter(pl.col("status") != "dead").drop_nulls("row")
+        ran = ran.hstack(rows(self.stacks[["python", "function"]], ran["row"]))
+        eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
+        graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
+        us = pl.col("cost_us")
+        by_op = ran.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
+        ops = (
+            by_op.sort("cost_us", "runs", "op", descending=[True, True, False])
+            .group_by("python", maintain_order=True)
+            .agg(ops="op")
+        )
+        table = ran.group_by("python").agg(
+            pl.col("at").min(),
+            pl.col("function").first(),
+            eager_runs=eager.sum(),
+            eager_us=pl.when(us.filter(eager).count() > 0).then(rounded(us.filter(eager).sum())),
+            calls=(pl.col("kind") == "call").sum(),
+            graph_runs=graph.sum(),
+            graph_us=pl.when(us.filter(graph).count() > 0).then(rounded(us.filter(graph).sum())),
+        )
+        table = table.join(ops, on="python", how="left").sort(
+            "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True
+        )
+        placed = with_places(self._events.spans, table)
+        return placed.rename({"line": "first_line"}).select(_FACTS)
+
+
+def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:
+    """The nearest frame, its function, and all of them, `;`-joined; null if the stack is torn."""
+    try:
+        frames = json.loads(text)
+        named = [
+            f"<{each}>" if isinstance(each, str) else f"{each[0]}:{each[1]} {each[2]}"
+            for each in frames
+        ]
+        nearest = next(each for each in frames if not isinstance(each, str))
+        joined = ";".join(each.replace(";", ",") for each in named)
+        return f"{nearest[0]}:{nearest[1]}", str(nearest[2]), joined
+    except (ValueError, TypeError, LookupError, StopIteration):
+        return None, None, None

@@ -1,0 +1,277 @@
+"""What changed between two runs: modes, kernels, traces, times.
+
+Rows are matched by names that stay the same from run to run: functions without their uid (which
+counts all tensors of a program), nodes by function and name, ops by type. Counts and times of a
+function's traces are added up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tflogscope.grammar.rewriters import libraries_of
+from tflogscope.model.common.figures import ranked_by, summed
+from tflogscope.model.overview.onednn_difference import problems_of
+from tflogscope.model.overview.step_calls import later_steps
+
+if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
+
+Facts = dict[str, Any]
+
+# A time has changed where the median did by a quarter, in at least so many runs on either side,
+# where the middle halves of the runs don't overlap, and where the change makes up at least a
+# hundredth of the time of all ops.
+RATIO = 1.25
+# If nothing else of it changed, by more than the machine makes of it: one program, run six times on
+# a machine that others used, took 8.6 to 24 s for its fit.
+RATIO_ALONE = 3.0
+_LEAST_RUNS = 3
+_LEAST_SHARE = 0.01
+_LEAST_US = 5.0  # of one run: a record costs as much, and the price of one is an estimate
+_BOTH = ("before", "after")
+TIMES = {"slower", "faster"}
+
+
+def difference(before: Tables, after: Tables) -> Facts:
+    """Return what changed from one run to another; durations in µs.
+
+    `runs`: what each recorded. `loops`: how long what comes again and again took, in µs, without
+    the log (table `repeated`). `step`: the step function (`step_calls`), with the median of its
+    calls but the first of each trace, and the times that the middle half of them took; `alone`: its
+    nodes and traces are the same.
+    `modes`, `causes`: counts and times side by side, those that are equal included. `ops`,
+    `functions`, `nodes`, `primitives`: those that changed, each with `changes` (`new`, `gone`,
+    `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`:
+    those that only one run has (`change`: `new`, `gone`), by id and subject. `problems`: of oneDNN,
+    where no op is in either log (`onednn_difference`). Times are those
+    without the log if both runs show what it cost, or else as printed.
+    """
+    runs = {"before": before, "after": after}
+    # As printed if one of them doesn't show what its log cost.
+    times = {ranked_by(run.ops) for run in runs.values()}
+    known = times == {"steady_us"}
+    total_us = pl.col("steady_us" if known else "total_us")
+    one_us = "steady_us" if known else "duration_us"
+    step, nodes = _step(runs, one_us), _nodes(runs, total_us, one_us)
+    functions = _functions(runs, total_us, one_us)
+    if step:
+        step["alone"] = not any(
+            row["function"] == step["function"] and {*row["changes"]} - TIMES
+            for row in [*nodes, *functions]
+        )
+    return {
+        "runs": {side: _recorded(run) for side, run in runs.items()},
+        "loops": {side: _loops(run) for side, run in runs.items()},
+        "step": step,
+        "modes": _modes(runs, total_us),
+        "causes": _causes(runs, pl.col(one_us)),
+        "ops": _ops(runs, total_us, one_us),
+        "functions": functions,
+        "nodes": nodes,
+        "primitives": _primitives(runs),
+        "problems": None if any(r.ops.height for r in runs.values()) else problems_of(runs),
+        "findings": _findings(runs),
+    }
+
+
+def _recorded(run: Tables) -> Facts:
+    coverage = run.coverage
+    return {
+        "source": coverage["source"][0],
+        "lines": int(coverage["lines"].sum()),
+        "wall_us": run.time["wall_us"].sum() if run.time["wall_us"].count() else None,
+        "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
+        "onednn_version": coverage["onednn_version"].drop_nulls().first(),
+        "vlog_level": coverage["vlog_level"].max(),
+        "libraries": libraries_of(run.links.filter(run.primitives["event"] == "exec")["library"]),
+    }
+
+
+def _loops(run: Any) -> float | None:
+    """Of a `Run`, whose module imports this one."""
+    again = run.repeated["repeats_us"]
+    return float(again.sum()) if again.count() else None
+
+
+def _step(runs: dict[str, Tables], time: str) -> Facts | None:
+    """The step function of both: function, and of each side before_us, before_low_us, ….
+
+    None where they differ or are not called again, or nothing is known of how long that took.
+    """
+    later = later_steps(runs).drop_nulls(time)
+    both = later.group_by("run", "function").agg(*_spread(time))
+    sides = {row["run"]: row for row in both.to_dicts()}
+    if len(sides) < len(runs) or both["function"].n_unique() > 1:
+        return None
+    found = {f"{side}_{name}": sides[side][name] for side in _BOTH for name in _SPREAD}
+    return {"function": both["function"][0], **found}
+
+
+_SPREAD = ("us", "low_us", "high_us")
+
+
+def _spread(time: str) -> list[pl.Expr]:
+    """The median of times, and between which the middle half of them is."""
+    quantiles = zip(_SPREAD, (0.5, 0.25, 0.75), strict=True)
+    return [pl.col(time).quantile(at, "linear").alias(name) for name, at in quantiles]
+
+
+def _spread_of(
+    run: Tables, frame: pl.DataFrame, keys: list[str], time: str, which: pl.Expr
+) -> pl.DataFrame:
+    """Put the spread of executions' times beside their sums."""
+    ran = run.executions.filter(which & (pl.col("status") != "dead")).select(*keys, time)
+    spread = ran.drop_nulls(time).group_by(keys).agg(*_spread(time))
+    spread = spread.cast({pl.Categorical: pl.String})
+    return frame.join(spread, on=keys, how="left", nulls_equal=True)
+
+
+def _modes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
+    per = {
+        side: run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
+        for side, run in runs.items()
+    }
+    return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
+
+
+def _causes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
+    per = {}
+    for side, run in runs.items():
+        eager = run.executions.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+        eager = eager.with_columns(pl.col("cause").cast(pl.String))
+        per[side] = eager.group_by("cause").agg(executions=pl.len(), time_us=time.sum())
+    return _side_by_side(per, ["cause"]).sort("cause").to_dicts()
+
+
+def _ops(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
+    per = {}
+    for side, run in runs.items():
+        rows = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
+        per[side] = rows.group_by("op").agg(
+            pl.col("executions").sum(),
+            time.sum().alias("time_us"),
+            modes=_joined("mode"),
+            kernels=_joined("kernel"),
+            eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
+            graph=pl.col("executions").filter(pl.col("mode") == "graph").sum(),
+        )
+        per[side] = _spread_of(run, per[side], ["op"], one, pl.col("kind") == "op")
+    return _changed(per, ["op"], {"mode": "modes", "kernel": "kernels"})
+
+
+def _functions(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
+    per = {}
+    for side, run in runs.items():
+        rows = run.functions.filter(pl.col("function").is_not_null())
+        per[side] = rows.group_by("function", "flavour").agg(
+            time.sum().alias("time_us"),
+            executions=pl.col("calls").sum(),
+            traces=pl.len(),
+            rewritten=pl.col("rewritten_nodes").sum(),
+        )
+        keys = ["function", "flavour"]
+        per[side] = _spread_of(run, per[side], keys, one, pl.col("kind") == "call")
+    return _changed(per, ["function", "flavour"], {"traces": "traces", "rewritten": "rewritten"})
+
+
+def _nodes(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
+    per = {}
+    for side, run in runs.items():
+        rows = run.nodes.filter(pl.col("executions") > 0)
+        per[side] = rows.group_by("function", "node").agg(
+            pl.col("executions").sum(),
+            time.sum().alias("time_us"),
+            op=pl.col("op").first(),
+            kernels=_joined("kernel"),
+            reasons=_joined("reason"),
+        )
+        keys = ["function", "node"]
+        per[side] = _spread_of(run, per[side], keys, one, pl.col("node").is_not_null())
+    common = per["before"]["function"].unique()
+    common = common.filter(
+        common.is_in(per["after"]["function"].unique().implode(), nulls_equal=True)
+    )
+    # A function that only one run has is one change, not one for each of its nodes.
+    shared = pl.col("function").is_in(common.implode(), nulls_equal=True)
+    inside = {side: frame.filter(shared) for side, frame in per.items()}
+    return _changed(inside, ["function", "node"], {"kernel": "kernels", "reason": "reasons"})
+
+
+def _primitives(runs: dict[str, Tables]) -> list[Facts]:
+    per = {}
+    for side, run in runs.items():
+        rows = run.primitives.filter(pl.col("event") == "exec")
+        per[side] = rows.group_by("primitive", "implementation").agg(
+            *_spread("duration_us"), executions=pl.len(), time_us=summed("duration_us")
+        )
+    return _changed(per, ["primitive", "implementation"], {})
+
+
+def _findings(runs: dict[str, Tables]) -> list[Facts]:
+    keys, found = ["id", "subject"], []
+    for change, side, other in (("new", "after", "before"), ("gone", "before", "after")):
+        left = runs[side].findings.join(
+            runs[other].findings, on=keys, how="anti", maintain_order="left"
+        )
+        found += left.select(*keys, "time_us", "text", change=pl.lit(change)).to_dicts()
+    return found
+
+
+def _joined(column: str) -> pl.Expr:
+    return pl.col(column).drop_nulls().unique().sort().str.join(";")
+
+
+def _side_by_side(per: dict[str, pl.DataFrame], keys: list[str]) -> pl.DataFrame:
+    """Join two frames by `keys`; other columns get the side as their suffix."""
+    sides = [
+        frame.rename({name: f"{name}_{side}" for name in frame.columns if name not in keys})
+        for side, frame in per.items()
+    ]
+    return sides[0].join(sides[1], on=keys, how="full", coalesce=True, nulls_equal=True)
+
+
+def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, str]) -> list[Facts]:
+    """Rows in which something changed, the largest change of time first.
+
+    `watched` are columns by the change that a difference in them is.
+    """
+    table = _side_by_side(per, keys)
+    here = {side: pl.col(f"executions_{side}").is_not_null() for side in _BOTH}
+    both = here["before"] & here["after"]
+    time = {side: pl.col(f"time_us_{side}").fill_null(0) for side in _BOTH}
+    total = max(float(frame["time_us"].sum() or 0) for frame in per.values())
+    usual = {side: pl.col(f"us_{side}") for side in _BOTH}
+    change = (usual["after"] - usual["before"]).abs()
+    runs = pl.min_horizontal("executions_before", "executions_after")
+    enough = both & (runs >= _LEAST_RUNS) & (change >= _LEAST_US)
+    enough &= change * pl.col("executions_after") >= _LEAST_SHARE * total
+    other = {
+        change: both & pl.col(f"{column}_before").ne_missing(pl.col(f"{column}_after"))
+        for change, column in watched.items()
+    }
+    ratio = pl.when(pl.any_horizontal(False, *other.values())).then(RATIO).otherwise(RATIO_ALONE)
+    slower = (usual["after"] > ratio * usual["before"]) & (
+        pl.col("low_us_after") > pl.col("high_us_before")
+    )
+    faster = (usual["before"] > ratio * usual["after"]) & (
+        pl.col("low_us_before") > pl.col("high_us_after")
+    )
+    differs = {
+        "new": ~here["before"],
+        "gone": ~here["after"],
+        **other,
+        "runs": both & (pl.col("executions_before") != pl.col("executions_after")),
+        "slower": enough & slower,
+        "faster": enough & faster,
+    }
+    changes = pl.concat_list(
+        [pl.when(flag.fill_null(False)).then(pl.lit(name)) for name, flag in differs.items()]
+    ).list.drop_nulls()
+    changed = table.with_columns(changes=changes, change_us=time["after"] - time["before"])
+    changed = changed.filter(pl.col("changes").list.len() > 0)
+    return changed.sort(
+        pl.col("change_us").abs(), *keys, descending=[True, *[False] * len(keys)]
+    ).to_dicts()

@@ -1,0 +1,337 @@
+"""Why ops ran where they ran, and as which kernels: the facts of `tflogscope explain`.
+
+What is asked for (an op, a node, a line) chooses executions. Eager ones are grouped by the rule
+that gave them their cause, graph ones by function, by kernel and by the rule that kept them from
+oneDNN.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tflogscope.errors import UsageError, did_you_mean
+from tflogscope.grammar.onednn_ops import EAGER_OPS
+from tflogscope.grammar.rewriters import ONEDNN_REWRITES
+from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.common.figures import summed
+from tflogscope.model.common.names import MERGED, is_rewritten
+from tflogscope.model.executions.failures import END_OF_DATA
+from tflogscope.model.reasons import rules as reason_rules
+
+if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
+
+Facts = dict[str, Any]
+
+_LINES = 6  # of evidence for one answer
+_NODE = ["function", "function_uid", "node"]
+
+
+class Explainer:
+    """Explains executions of one run."""
+
+    def __init__(self, run: Tables) -> None:
+        self._run = run
+        ended = run.statuses.filter(pl.col("status").str.contains(END_OF_DATA))["row"]
+        executions = run.executions.with_row_index("row")
+        self._executions = executions.with_columns(ended=pl.col("row").is_in(ended.implode()))
+
+    # ---- what is asked for -----------------------------------------------------------------------
+
+    def op(self, name: str) -> Facts:
+        """Explain all executions of an op type, or of a kernel.
+
+        Raises:
+            UsageError: the log has no execution of it.
+        """
+        rows = self._executions.filter(pl.col("kind") != "call")
+        op = pl.col("op").cast(pl.String).str.strip_prefix(MERGED)
+        meant = rows.filter((op == name.removeprefix(MERGED)) | (pl.col("kernel") == name))
+        if meant.is_empty():
+            raise self._no_op(name, rows)
+        return self._facts({"op": name}, meant) | {"fused_into": self._fused_into(name)}
+
+    def _fused_into(self, name: str) -> list[str]:
+        """Ops that grappler made of this op and others: `_FusedMatMul` of `MatMul` and `Relu`."""
+        fused = self._run.nodes.filter(
+            pl.col("op").str.starts_with("_Fused") & (pl.col("executions") > 0)
+        )
+        others = fused["attributes"].str.extract(r"fused_ops=\[(.*?)\]")
+        within = others.str.contains(f'"{name}"', literal=True).fill_null(value=False)
+        found = fused["op"].filter(within | (fused["op"] == f"_Fused{name}"))
+        return found.unique().sort().to_list()
+
+    def _no_op(self, name: str, rows: pl.DataFrame) -> UsageError:
+        calls = self._executions.filter(pl.col("kind") == "call")["op"].cast(pl.String)
+        if fused := self._fused_into(name):
+            hint = f"Grappler made it part of another op: explain --op {' or '.join(fused)}."
+        elif name in calls or calls.str.contains(f"__inference_{name}_", literal=True).any():
+            hint = "It is a function: tflogscope timeline LOG --function shows what ran inside."
+        else:
+            return _not_there("op", name, _texts(rows["op"]) + _texts(rows["kernel"]))
+        return UsageError("no execution of such an op", name, hint)
+
+    def node(self, name: str) -> Facts:
+        """Explain all executions of a node: by its whole name, or by the end of it after a `/`.
+
+        Raises:
+            UsageError: the log has no execution of it.
+        """
+        names = pl.Series(_texts(self._executions["node"]), dtype=pl.String)
+        meant = names.filter((names == name) | names.str.ends_with(f"/{name}"))
+        if meant.is_empty():
+            raise _not_there("node", name, names.to_list())
+        rows = self._executions.filter(pl.col("node").is_in(meant.implode()))
+        return self._facts({"node": name}, rows)
+
+    def line(self, number: int) -> Facts:
+        """Explain the execution that a line of the first source begins, ends, or was run by.
+
+        Raises:
+            UsageError: no execution begins or ends there.
+        """
+        here = (pl.col("line") == number) | (pl.col("end_line") == number)
+        rows = self._of_first_source(self._executions).filter(here)["row"]
+        for table, row in ((self._run.linked_primitives, "execution"), (self._run.statuses, "row")):
+            said = self._of_first_source(table).filter(pl.col("line") == number)
+            rows = pl.concat([rows, said[row].drop_nulls().cast(pl.UInt32)])
+        if rows.is_empty():
+            raise UsageError(
+                "no execution begins or ends there", f"line {number}", self._nearest(number)
+            )
+        one = self._executions[int(rows[0])]
+        return self._facts({"line": number}, one) | {"execution": self._execution(one)}
+
+    def _of_first_source(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(pl.col("source") == self._run.coverage["source"][0])
+
+    def at(self, place: str) -> Facts:
+        """Explain what a line of the program asked for, `train.py:31`, itself or through others.
+
+        Raises:
+            UsageError: the log has no lines, or this one asked for nothing.
+        """
+        stacks = self._run.stacks
+        if stacks.is_empty():
+            hint = "Record it with tflogscope record, without --no-lines."
+            raise UsageError("this log has no lines of a program", "--at", hint)
+        frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
+        wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")
+        itself = (nearest == place) | nearest.str.ends_with(f"/{place}")
+        asked = itself | frames.str.contains(f"[;/]{wanted} ")
+        meant = stacks.select("id", itself=itself, asked=asked).filter("asked")
+        rows = self._executions.filter(pl.col("stack").is_in(meant["id"].implode()))
+        if rows.is_empty():
+            raise _not_there("line of the program", place, stacks["python"].unique().to_list())
+        own = rows["stack"].is_in(meant.filter("itself")["id"].implode())
+        facts = self._facts({"at": place}, rows)
+        return facts | {"ops": _asked(rows), "itself": int(own.sum())}
+
+    def _nearest(self, line: int) -> str:
+        nodes = self._run.rewrites.filter(pl.col("line") == line)["node"].drop_nulls()
+        if len(nodes):
+            return f"It reports a rewrite: explain --node {nodes[0]}"
+        before = self._of_first_source(self._executions).filter(pl.col("line") <= line)["line"]
+        if before.is_empty():
+            return "The first execution begins after it."
+        return f"The last execution before it begins on line {before[-1]:,}."
+
+    # ---- the facts -------------------------------------------------------------------------------
+
+    def _facts(self, asked: Facts, rows: pl.DataFrame) -> Facts:
+        eager, graph = (rows.filter(pl.col("mode") == mode) for mode in ("eager", "graph"))
+        return {
+            "asked": asked,
+            "op": rows["op"][0],
+            "eager": self._eager(eager),
+            "graph": self._graph(graph),
+            "primitives": self._primitives(rows["row"]),
+            "eager_rewritable": rows["op"][0] in EAGER_OPS
+            and graph["rewrite"].is_in(ONEDNN_REWRITES).any(),
+            "compiled_runs": int(self._executions["compiled"].sum()),
+        }
+
+    def _eager(self, rows: pl.DataFrame) -> Facts:
+        rules = {rule.id: rule for rule in cause_grammar().rules}
+        causes = []
+        for (rule,), here in rows.group_by("rule", maintain_order=True):
+            evidence = {here["line"][0], here["proof_line"][0]} - {None} if rule else set()
+            causes.append(
+                {
+                    **_said(rules.get(str(rule))),
+                    "cause": getattr(rules.get(str(rule)), "cause", UNKNOWN) if rule else None,
+                    **_counted(here),
+                    "kernels": _counts(here),
+                    "lines": here["line"].head(_LINES).to_list(),
+                    "evidence": sorted(evidence),
+                }
+            )
+        causes.sort(key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"], entry["lines"]))
+        return {
+            **_counted(rows),
+            "causes": causes,
+            "rewritten": _rewritten(rows),
+            "kernels": self._eager_kernels(_texts(rows["op"])),
+        }
+
+    def _eager_kernels(self, ops: list[str]) -> list[Facts]:
+        """By kernel and type: what kept eager ops from oneDNN, and where that shows."""
+        kept = self._run.eager_kernels.filter(pl.col("op").is_in(ops)).drop_nulls("rule")
+        keys = ["kernel", "op", "dtype", "rule"]
+        grouped = kept.group_by(keys, maintain_order=True).agg("proof_line")
+        return [
+            {
+                "kernel": kernel,
+                "dtype": dtype,
+                **_said(_REASONS.get(rule), op),
+                "evidence": sorted(set(proof))[:_LINES],
+            }
+            for kernel, op, dtype, rule, proof in grouped.rows()
+        ]
+
+    def _graph(self, rows: pl.DataFrame) -> Facts:
+        rules = {rule.cause: rule for rule in cause_grammar().graph_rules}
+        functions = [
+            {
+                "function": function,
+                "function_uids": here["function_uid"].drop_nulls().unique().sort().to_list(),
+                "flavour": flavour,
+                "cause": cause,
+                "why": rules[str(cause)].why if cause in rules else None,
+                "ops": _texts(here["op"]),
+                **_counted(here),
+                "calls": here["call"].drop_nulls().n_unique(),
+                "first_call_line": self._call_line(here["call"].min()),
+                "lines": here["line"].head(_LINES).to_list(),
+            }
+            for (function, flavour, cause), here in rows.group_by(
+                "function", "flavour", "cause", maintain_order=True
+            )
+        ]
+        return {**_counted(rows), "functions": functions, "kernels": self._kernels(rows)}
+
+    def _call_line(self, call: object) -> int | None:
+        if call is None:
+            return None
+        calls = self._executions.filter((pl.col("kind") == "call") & (pl.col("call") == call))
+        return int(calls["line"][0])
+
+    def _kernels(self, rows: pl.DataFrame) -> list[Facts]:
+        """By kernel and rule: how many nodes, why they have it, and where that shows."""
+        named = rows.drop("rule", "proof_line").with_columns(pl.col(pl.Categorical).cast(pl.String))
+        kept = self._run.nodes.select(*_NODE, rule=self._run.reasons["rule"])
+        kept = kept.with_columns(self._run.reasons["proof_line"])
+        passed = self._run.rewrites.filter(pl.col("by") != "remapper")
+        passed = passed.select(*_NODE, rewritten_line="line").unique(_NODE, keep="first")
+        joined = named
+        for table in (kept.unique(_NODE, keep="first"), passed):
+            joined = joined.join(
+                table, on=_NODE, how="left", nulls_equal=True, maintain_order="left"
+            )
+        kernels = []
+        for (kernel, rewrite, rule), here in joined.group_by(
+            "kernel", "rewrite", "rule", maintain_order=True
+        ):
+            proof = here["rewritten_line"] if rewrite != "none" else here["proof_line"]
+            kernels.append(
+                {
+                    "kernel": kernel,
+                    "rewrite": rewrite,
+                    **_said(_REASONS.get(str(rule)), here["op"][0]),
+                    "nodes": here.select(_NODE).n_unique(),
+                    "examples": here["node"].unique(maintain_order=True).head(3).to_list(),
+                    **_counted(here),
+                    "lines": here["line"].head(_LINES).to_list(),
+                    "evidence": proof.drop_nulls().unique().sort().head(_LINES).to_list(),
+                }
+            )
+        return sorted(kernels, key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"]))
+
+    def _primitives(self, rows: pl.Series) -> list[Facts]:
+        ran = self._run.linked_primitives.filter(
+            (pl.col("event") == "exec") & pl.col("execution").is_in(rows.implode())
+        )
+        grouped = ran.group_by("library", "primitive", "implementation", "link").agg(
+            count=pl.len(), us=summed("duration_us"), line=pl.col("line").first()
+        )
+        order = ["us", "line"]
+        return grouped.sort(order, descending=[True, False], nulls_last=True).to_dicts()
+
+    def _execution(self, one: pl.DataFrame) -> Facts:
+        """The one execution that a line belongs to."""
+        names = ("line", "end_line", "status", "duration_us", "node", "call")
+        failed = self._run.statuses.filter(pl.col("row") == one["row"][0])
+        failure = failed.select("status", "line").head(1).to_dicts()
+        return {**one.select(names).to_dicts()[0], "failure": failure[0] if failure else None}
+
+
+_REASONS = {rule.id: rule for rule in reason_rules.RULES}
+
+
+def _said(rule: Any, op: str | None = None) -> Facts:
+    """What a rule says; of a reason, the place that decides it for that op."""
+    if rule is None:
+        return {"rule": None, "why": None, "where": None, "change": None}
+    where = rule.where_of(op) if hasattr(rule, "where_of") else rule.where
+    said = {"rule": rule.id, "why": rule.why, "where": where, "change": rule.change}
+    return said | ({"reason": rule.reason} if hasattr(rule, "reason") else {})
+
+
+def _asked(rows: pl.DataFrame) -> list[Facts]:
+    """Ops, functions and nodes: how often each ran and how long, the most time first."""
+    groups = rows.filter(pl.col("kind") != "plumbing").group_by("mode", "kind", "op")
+    asked = [
+        {"mode": mode, "kind": kind, "op": op, **_counted(h)} for (mode, kind, op), h in groups
+    ]
+    return sorted(asked, key=lambda each: (-(each["total_us"] or 0), -each["runs"], each["op"]))
+
+
+def _rewritten(rows: pl.DataFrame) -> list[Facts]:
+    """Eager ops that ran as kernels of oneDNN or a plug-in, by what replaced them."""
+    ran = rows.filter((pl.col("rewrite") != "none") & (pl.col("status") != "failed"))
+    return [
+        {
+            "kernel": kernel,
+            "rewrite": rewrite,
+            **_counted(here),
+            "lines": here["line"].head(_LINES).to_list(),
+        }
+        for (kernel, rewrite), here in ran.group_by("kernel", "rewrite", maintain_order=True)
+    ]
+
+
+def _counted(rows: pl.DataFrame) -> Facts:
+    alive = rows.filter(pl.col("status") != "dead")
+    known = alive["duration_us"].drop_nulls()
+    return {
+        "runs": alive.height,
+        "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
+        "dead": rows.height - alive.height,
+        "total_us": int(known.sum()) if len(known) else None,
+    }
+
+
+def _counts(rows: pl.DataFrame) -> list[Facts]:
+    """Each kernel with its number of runs, the most frequent first; `rewritten`: by anybody."""
+    kernels = rows.select(pl.col("kernel").cast(pl.String)).drop_nulls()
+    counted = kernels.group_by("kernel").agg(runs=pl.len())
+    counted = counted.with_columns(rewritten=is_rewritten(pl.col("kernel")))
+    return counted.sort("runs", "kernel", descending=[True, False]).to_dicts()
+
+
+def _texts(values: pl.Series) -> list[str]:
+    """Distinct texts, sorted."""
+    return values.drop_nulls().unique().cast(pl.String).sort().to_list()
+
+
+def _not_there(what: str, name: str, names: list[str]) -> UsageError:
+    lists = {
+        "op": "tflogscope ops LOG lists the ops.",
+        "node": "tflogscope export LOG --table nodes lists the nodes.",
+        "line of the program": "tflogscope export LOG --table stacks lists the lines.",
+    }
+    hint = did_you_mean(name, names, lists[what], most=3)
+    return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)

@@ -1,0 +1,300 @@
+"""What a reader wants to know first: the verdict in one sentence, and some figures.
+
+Both are made of the facts of `summary`, its findings and limits, and say no more than these do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.facts import Lead, Summary
+from tflogscope.model.common.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
+from tflogscope.model.common.frames import looked_up
+from tflogscope.model.common.names import CALLING_OPS, MERGED
+from tflogscope.model.common.once import once
+from tflogscope.model.common.sentences import rows
+from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
+from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
+from tflogscope.model.overview.onednn_headline import onednn_verdict
+from tflogscope.model.overview.step_calls import later_steps
+from tflogscope.sources.streams import CTEST
+
+if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
+    from tflogscope.model.slices.slices import Slices
+
+Facts = Mapping[str, Any]
+_NOT_KNOWN = "not known"
+_SEVERAL, _TOGETHER = "several-processes", "of several processes together"
+_PHASES = 3  # of those in loops, named
+_MAKING = ("tracing", "graph-passes", "first-runs")
+_WAITED_FOR = threshold("verdict.least_making_us")
+
+
+class Figure(NamedTuple):
+    """A figure: what it is, its value in words, and what it is made of."""
+
+    name: str
+    value: str
+    about: str
+
+
+class Headline(NamedTuple):
+    """What was recorded (`facts`: the program, releases, CPU), the verdict, and the figures."""
+
+    facts: list[str]
+    id: str
+    verdict: str
+    figures: list[Figure]
+
+
+def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
+    """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
+    id_, verdict = read_verdict(said, run)
+    figures = [
+        _duration(said, slices, run.time),
+        _loops(run),
+        *_step(run),
+        _eligible(said),
+        _traces(said, run.python_functions),
+    ]
+    if any(each.id == _SEVERAL for each in said.limits):
+        figures[1:] = (each._replace(about=f"{each.about}; {_TOGETHER}") for each in figures[1:])
+    return Headline(_facts(said, recorded_as), id_, verdict, figures)
+
+
+def _facts(said: Summary, recorded_as: Facts) -> list[str]:
+    recorded, onednn = said.recorded, said.onednn
+    command = recorded_as.get("command")
+    program = " ".join(map(str, command)) if isinstance(command, list) else ""
+    first, *rest = program.split(" ", 1)  # without the folder of the interpreter
+    program = " ".join([_file_name(first), *rest])
+    isa = onednn.header.isa if onednn else None
+    processor = recorded_as.get("processor")
+    release, version = recorded.tensorflow_version, recorded.onednn_version
+    name = f"TensorFlow {release}" if release else "TensorFlow (the log names no release)"
+    sources = recorded.sources
+    log = _file_name(sources[0]) + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
+    return [
+        program or log,
+        name if recorded.tensorflow_dialect or release else "no record of TensorFlow",
+        f"oneDNN {version}" if version else "no header of oneDNN",
+        next(
+            (each for each in (processor, isa) if isinstance(each, str) and each), "CPU not known"
+        ),
+    ]
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+# ---- the verdict ---------------------------------------------------------------------------------
+
+
+def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
+    """Which verdict it is, and its sentence."""
+    id_, facts = _verdict_facts(said, run)
+    return id_, rows("verdict")[id_].words(**facts)
+
+
+def places_of(said: Summary, run: Tables) -> dict[str, str]:
+    """The lines of the program that the verdict names, `train.py:31`, by what they are."""
+    facts = _verdict_facts(said, run)[1]
+    at, edit = facts.get("started") or facts.get("place"), facts.get("edit")
+    places = {"edit": edit, "compute": at} if facts.get("op") else {"at": at, "edit": edit}
+    return {name: place for name, place in places.items() if place}
+
+
+class Busiest(NamedTuple):
+    """The op of one line, or else of one function, that takes most of what nodes take."""
+
+    op: str
+    python: str | None
+    function: str | None
+    share: float
+
+
+@once
+def busiest_of(run: Tables) -> Busiest | None:
+    """What computes most; None where the log has no times of nodes. tf.data's are not of it."""
+    keys = ["function", "function_uid"]
+    data = run.functions.filter(flavour="dataset")[keys]
+    nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
+    time = ranked_by(nodes)
+    computes = wait_of(pl.col("op"), pl.col("attributes")).is_null()
+    calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
+    compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
+    own = nodes.filter(~calling | compiled, computes)
+    op = pl.col("op").str.strip_prefix(MERGED)
+    within = pl.when(pl.col("python").is_null()).then("function")
+    grouped = own.group_by("python", op=op, function=within, maintain_order=True)
+    by = grouped.agg(pl.col(time).sum()).sort(time, "op", descending=True, maintain_order=True)
+    whole = float(by[time].sum())
+    if not whole:
+        return None
+    first = by.row(0, named=True)
+    return Busiest(first["op"], first["python"], first["function"], first[time] / whole)
+
+
+def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
+    """The id of the verdict, and the facts of its sentence."""
+    span = whole_us(run.time)
+    columns = ["id", "severity", "time_us", "python", "advice"]
+    findings = said.findings[columns].hstack(run.avoidable).to_dicts()
+    errors = [each for each in findings if each["severity"] == "error"]
+    warnings = [each for each in findings if each["severity"] == "warning"]
+    first = next(iter(errors or warnings), None)
+    facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
+    if first:
+        lead = said.lead or Lead("", "", "")
+        facts |= {"lead": lead.words, "message": lead.message, "edit": lead.edit}
+        facts |= {"place": first["python"], "inside": _inside(first["python"], said)}
+        # What failed in a graph is what a program crashes of.
+        same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
+        facts["more"] = len(errors or warnings) - 1 - same
+    limits = {each.id for each in said.limits}
+    if "twice" in limits and not errors:
+        return "twice", facts
+    if _SEVERAL in limits and not errors:
+        started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
+        facts["started"] = next(iter(started), None)
+        facts["launched"] = said.recorded.envelope != CTEST
+        return _SEVERAL, facts
+    if first and (errors or said.eager.kinds or said.graph.kinds):
+        facts["time"] = time = first["time_us"]
+        # The change that pays most is the first that the advice names.
+        facts["change"] = _first_change(first["advice"])
+        of = whole_of(time, first["in_loops_us"], run.repeated, span)
+        facts |= {"span": of and of.us, "in_loops": of and of.in_loops}
+        facts["share"] = time / of.us if of else None
+        return "errors" if errors else "worth-a-look", facts
+    if not said.eager.kinds and not said.graph.kinds:
+        alone = onednn_verdict(said)
+        facts["aborts"] = said.findings.filter(id="abort-info")["count"].sum()
+        return ("onednn", facts | alone) if alone else ("nothing-ran", facts)
+    eager = said.eager.kinds.get("op")
+    untimed = not said.eager.has_durations and not said.graph.has_durations
+    if untimed or (eager and eager.total_us is None):
+        return "no-times", facts | {"graph": not untimed}
+    found = {each["id"]: _first_change(each["advice"]) for each in findings}
+    if said.lead:
+        facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
+        facts["edit"] = said.lead.edit
+    facts["off"] = found.get("onednn-off")
+    return "nothing-found", facts | _compute(said, run) | _making(run) | _waiting(run)
+
+
+def _compute(said: Summary, run: Tables) -> dict[str, Any]:
+    """What a verdict says of what computes most."""
+    op, place, function, share = busiest_of(run) or (None, None, None, None)
+    inside = _inside(place, said) if place else function
+    return {"op": op, "of_compute": share, "place": place, "inside": inside}
+
+
+def _making(run: Tables) -> dict[str, Any]:
+    """What functions take before they run, once, if it is much, and more than the loops take."""
+    known = looked_up(run.time, run.repeated, "phase").fill_null(0)
+    made = known.filter(pl.col("phase").is_in(_MAKING))
+    at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
+    loops = float(known["repeats_us"].sum())
+    return {
+        "making": at_first if at_first > max(loops, _WAITED_FOR) else None,
+        "loops": loops or None,
+    }
+
+
+def _waiting(run: Tables) -> dict[str, Any]:
+    """The wait for other processes that most of the time in loops is."""
+    repeated = dict(run.repeated.rows())
+    loops = sum(repeated.values())
+    for phase in WAITS[1:]:
+        if repeated.get(phase, 0.0) > loops / 2:
+            return {"waited": repeated[phase], "repeats": loops, "waits": PHASE_NAMES[phase]}
+    return {}
+
+
+def _inside(place: str | None, said: Summary) -> str | None:
+    """The function that a line of the program is in."""
+    inside = dict(said.lines.select("python", "function").rows()).get(place)
+    return None if inside == "<module>" else inside
+
+
+def _first_change(advice: str) -> str:
+    return advice.partition("; ")[0].partition(". ")[0].removesuffix(".")
+
+
+# ---- figures -------------------------------------------------------------------------------------
+
+
+def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
+    """The whole of the table `time`; most of it may be imports."""
+    first, span = said.recorded.first, whole_us(time) or said.recorded.span_us
+    if span is None or first is None:
+        return Figure("Duration", _NOT_KNOWN, "the log has no times")
+    before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
+    edges = time.filter(phase="start-up").select(pl.col("end") - pl.col("start"))
+    before = int(edges.to_series().dt.total_microseconds().sum()) or before
+    about = f"{spoken(before)} of it before the first op ran" if 0 < before <= span else ""
+    return Figure("Duration", spoken(span), about or "from the first record to the last")
+
+
+def _loops(run: Tables) -> Figure:
+    """What is paid again and again, and which phases take most of it."""
+    repeated = run.repeated.filter(pl.col("repeats_us") > 0)
+    phases = repeated.sort("repeats_us", descending=True).rows()
+    if not phases:
+        known = run.time["wall_us"].count()
+        why = "nothing came again and again" if known else "the log has no times"
+        return Figure("Time in loops", "none" if known else _NOT_KNOWN, why)
+    most = ", ".join(f"{PHASE_NAMES[phase]} {spoken(us)}" for phase, us in phases[:_PHASES])
+    return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
+
+
+def _step(run: Tables) -> Iterator[Figure]:
+    """The median of later steps, if there are any, and between which half of them are."""
+    steps = later_steps({"": run})
+    took = steps[ranked_by(steps)].drop_nulls()
+    if not took.is_empty():
+        low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
+        calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
+        about = f"median of {calls}, half {spoken(low)} to {spoken(high)}"
+        if loops := float(run.repeated["repeats_us"].sum()):
+            about += f"; loops take {spoken(loops / took.len())} a call"
+        yield Figure("Step", spoken(median), about)
+
+
+def _eligible(said: Summary) -> Figure:
+    """Of the runs of nodes for which a kernel exists, those on it."""
+    name = f"Runs on {' and '.join(said.rewriters.kernels) or 'oneDNN'} kernels"
+    xla = "; what XLA compiled isn't counted" if any(x.id == "xla" for x in said.limits) else ""
+    runs, ran = said.eligible.runs, said.eligible.on_kernels
+    if not runs:
+        return Figure(name, "none", f"no node that has such a kernel ran{xla}")
+    off = "; oneDNN is off" if "onednn-off" in said.findings["id"] else ""
+    about = f"{ran:,} of {count_of(runs, 'run')} of nodes that have one{off}{xla}"
+    return Figure(name, percent(ran, runs), about)
+
+
+def _traces(said: Summary, same: pl.DataFrame) -> Figure:
+    # Two functions may have one name: Keras 3 calls its steps of training and of evaluation alike.
+    keys = same.select("function", "function_uid", "python_function").rows()
+    of = {(name, uid): number for name, uid, number in keys}
+    own = said.functions.filter(
+        (pl.col("flavour") == "inference") & (pl.col("calls") > 0) & pl.col("made_by").is_null()
+    )
+    called = [of.get(key) for key in own.select("function", "function_uid").rows()]
+    traces = Counter(called)
+    again = sum(count > 1 for count in traces.values())
+    if not traces:
+        return Figure("Traces", "none", "no call of a graph function is in the log")
+    were = "was" if len(traces) == 1 else "were"
+    about = f"of {count_of(len(traces), 'function')} that {were} called"
+    if again:
+        about += f"; {again:,} traced more than once"
+    return Figure("Traces", f"{sum(traces.values()):,}", about)

@@ -1,0 +1,30 @@
+"""The verdict on a log without executions: what oneDNN ran, and oneMKL beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tflogscope.model.common.facts import Summary
+
+
+def onednn_verdict(said: Summary) -> dict[str, Any]:
+    """The facts of its sentence; empty where the log has no verbose line."""
+    onednn = said.onednn
+    if onednn is None:
+        return {}
+    verbose, ran = onednn.verbose, onednn.implementations.drop_nulls("primitive")
+    first = ran.row(0, named=True) if ran.height and onednn.exec_us else {}
+    named = (first.get("primitive"), first.get("implementation"))
+    found = {
+        "primitives": onednn.exec_lines,
+        "time": onednn.exec_us,
+        "most": " ".join(filter(None, named)),
+        "of_it": first["us"] / onednn.exec_us if first else None,
+        "partitions": int(verbose.partitions["count"].sum()),
+        "partition_time": verbose.partition_us,
+        "inside": verbose.inside_us if verbose.inside else None,
+        "calls": int(verbose.calls["count"].sum()),
+        "call_time": verbose.calls_us,
+    }
+    found["any"] = found["primitives"] or found["partitions"]
+    return found | {"none": not found["any"] and not found["calls"]}

@@ -1,0 +1,354 @@
+"""The facts of `facts.Summary`: what was recorded, what ran, what it means.
+
+Everything is counted from the compact executions; the big timeline is not needed for it.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.grammar.onednn_ops import EAGER_OPS
+from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
+from tflogscope.model.common import sentences
+from tflogscope.model.common.facts import (
+    Answer,
+    Eligible,
+    Example,
+    KindRuns,
+    Mode,
+    ModeRuns,
+    Nested,
+    Rewriters,
+    RewrittenRuns,
+    Slowed,
+)
+from tflogscope.model.common.figures import ranked_by, rounded, rounded_us
+from tflogscope.model.common.frames import among, is_among, only, row_with, rows
+from tflogscope.model.common.names import ONEDNN_ON
+from tflogscope.model.costs.costs import Costs
+from tflogscope.model.executions.executions import Executions, with_places
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.links.linked import Linked
+from tflogscope.model.reasons.plugins import plugins_of
+from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
+
+_Ops = list[dict[str, Any]]  # rows of `op_facts`
+_EVIDENCE = 8  # entries for one answer
+
+
+def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
+    """Whose kernels and primitives a text speaks of."""
+    working = plugins_of(events).working
+    kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
+    onednn = ONEDNN in kernels or not events.seen.isdisjoint(ONEDNN_ON)
+    passes = [each.name for each in working] + ["the layout pass"] * onednn
+    return Rewriters(
+        kernels=kernels,
+        primitives=libraries_of(linked.lines["library"].unique()),
+        knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
+    )
+
+
+def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
+    """Executions and summed time of one mode. `ops` is the table of ops."""
+    here = ops.filter(pl.col("mode") == mode)
+    of_ops = here.filter(pl.col("kind") == "op")
+    rewritten = of_ops.filter(pl.col("rewrite") != "none")
+    return ModeRuns(
+        kinds={
+            str(kind): KindRuns(
+                executions=int(alike["executions"].sum()),
+                dead=int(alike["dead"].sum()),
+                steady_us=_known_us(alike["steady_us"]),
+                total_us=_known_us(alike["total_us"]),
+            )
+            for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
+        },
+        rewritten=RewrittenRuns(
+            executions=int(rewritten["executions"].sum()),
+            steady_us=_known_us(rewritten["steady_us"]),
+            total_us=_known_us(rewritten["total_us"]) or 0,
+        ),
+        has_durations=bool(here["total_us"].count()),
+    )
+
+
+def _known_us(times: pl.Series) -> Any:
+    total: Any = times.sum()
+    return rounded_us(total) if times.count() else None
+
+
+def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
+    """Eager against graph, one row per op type, the most time (where none is known, runs) first.
+
+    Columns: op, source (of its first line), and of each mode `eager_runs`, `_us`, `_first_line`,
+    `_last_line`, `_rewritten` (runs of rewritten ops that did not fail), `_kernels` (that ran),
+    `_rewrites`, `_rewritten_first_line`, `_rewritten_last_line`. Lines are null where it never ran.
+    """
+    frame = executions.frame[["at", "signature", "status"]]
+    frame = frame.hstack([costs.of_executions["cost_us"]])
+    # Not all releases and levels print an end, and with it the status, of an eager op.
+    failed = is_among(pl.int_range(frame.height, eager=True), statuses["row"])
+    alive = frame.hstack([failed.alias("failed")]).filter(pl.col("status") != "dead")
+    grouped = alive.group_by("signature").agg(
+        runs=pl.len(),
+        ran=(~pl.col("failed")).sum(),
+        us=pl.col("cost_us").sum(),
+        known=pl.col("cost_us").count(),
+        first=pl.col("at").min(),
+        last=pl.col("at").max(),
+    )
+    signatures = executions.signatures[["mode", "kind", "op", "kernel", "rewrite"]]
+    joined = grouped.hstack(rows(signatures, grouped["signature"]))
+    joined = only(joined, joined["kind"] == "op")
+    first, last = (
+        with_places(executions.spans, pl.DataFrame({"at": joined[edge]}))
+        for edge in ("first", "last")
+    )
+    lines = [first["line"].alias("first_line"), last["line"].alias("last_line")]
+    columns = {"source": pl.col("source").sort_by("first").first()}
+    for mode in ("eager", "graph"):
+        here = pl.col("mode") == mode
+        rewritten = here & (pl.col("rewrite") != "none")
+        of_mode = {
+            "runs": pl.col("runs").filter(here).sum(),
+            "us": pl.when(pl.col("known").filter(here).sum() > 0).then(
+                rounded(pl.col("us").filter(here).sum())
+            ),
+            "first_line": pl.col("first_line").filter(here).min(),
+            "last_line": pl.col("last_line").filter(here).max(),
+            "rewritten": pl.col("ran").filter(rewritten).sum(),
+            "kernels": pl.col("kernel").filter(here).unique().sort(),
+            "rewrites": pl.col("rewrite").filter(here).unique().sort(),
+            "rewritten_first_line": pl.col("first_line").filter(rewritten).min(),
+            "rewritten_last_line": pl.col("last_line").filter(rewritten).max(),
+        }
+        columns |= {f"{mode}_{name}": column for name, column in of_mode.items()}
+    table = joined.hstack([first["source"], *lines]).group_by("op").agg(**columns)
+    time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
+    runs = pl.col("eager_runs") + pl.col("graph_runs")
+    return table.sort(time, runs, "op", descending=[True, True, False])
+
+
+def function_facts(
+    functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame, executions: Executions
+) -> pl.DataFrame:
+    """The table `functions`, with the first call of each and the later ones.
+
+    `first_us` is the time of the first call, which has the instantiation in it, `later_us` the
+    median of the later ones and `took_us` that of all, from entering to leaving (`Evidence.calls`).
+    `p50_us` to `p99_us` are of the later calls: so many of a hundred took no longer; `threads` has
+    the same of each thread that made some. `xla_calls` ran code that XLA compiled. `made_by` is
+    the file that makes the function, if it is TensorFlow's own (`same`: `Run.python_functions`).
+    """
+    compiled = compiled_runs(executions)
+    compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
+    took = pl.col("took_us").sort_by("call")
+    keys = ["function", "function_uid"]
+    per = (
+        calls.lazy()
+        .group_by(keys)
+        .agg(
+            first_us=rounded(took.first()),
+            later_us=rounded(took.slice(1).median()),
+            took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
+            xla_calls=among(pl.col("call"), compiled_calls).sum(),
+        )
+    )
+    again = ~pl.struct(keys).is_first_distinct()
+    later = calls.lazy().sort("call").filter(again).drop_nulls("took_us")
+    later = later.collect().lazy()  # two plans read it
+    of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
+    by_thread = of_thread.agg(calls=pl.len(), **_quantiles("took_us"))
+    by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
+    together = by_thread.group_by(keys).agg(threads=pl.struct(pl.exclude(keys)))
+    spread = later.group_by(keys).agg(**_quantiles("took_us"))
+    for more in (spread, together):
+        per = per.join(more, on=keys, how="left", nulls_equal=True)
+    each = per.collect()
+    found = rows(each, row_with(functions[keys], each[keys]))[:, len(keys) :]
+    made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
+    table = functions.hstack([*found, made_by])
+    return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
+
+
+def _quantiles(column: str) -> dict[str, pl.Expr]:
+    """What so many of a hundred values don't exceed: `p50_us`, `p95_us`, `p99_us`."""
+    return {
+        f"p{each}_us": rounded(pl.col(column).quantile(each / 100, "linear").cast(pl.Float64))
+        for each in (50, 95, 99)
+    }
+
+
+def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Nested:
+    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
+    outer = calls["took_us"].filter(~calls["nested"])
+    is_call = executions.dispatches.eager["is_call"]
+    row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
+    inside = costs.of_executions["cost_us"][row]
+    return Nested(
+        outer_us=rounded_us(float(outer.sum())) if outer.count() else None,
+        ops=len(inside),
+        ops_us=rounded_us(float(inside.sum())) if inside.count() else None,
+    )
+
+
+def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowed | None:
+    """How much the log slowed the run; None where it doesn't say what its records cost.
+
+    `time` is the table.
+    """
+    logging = time.filter(phase="logging").drop_nulls("wall_us")
+    if logging.is_empty() or not logging["share"].item():
+        return None
+    logged = float(logging["wall_us"].item())
+    whole = round(logged / logging["share"].item())
+    again = (
+        ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
+    )
+    later = calls.filter(again)
+    if later.is_empty():
+        return Slowed(None, None, None, logged, whole, calibrated=False)
+    printed = pl.col("took_us") + pl.col("log_us")
+    per = (
+        later.lazy()
+        .group_by("function")
+        .agg(
+            all_us=printed.sum(),
+            later_us=rounded(pl.col("took_us").median()),
+            printed_us=rounded(printed.median()),
+            clock_us=costs.clock("name").median(),
+        )
+    )
+    per = per.sort("all_us", "function", descending=[True, False])
+    most = per.head(1).collect().row(0, named=True)
+    clock = most["clock_us"]
+    later = most["later_us"] if clock is None else min(clock, most["printed_us"])
+    times = (most["function"], later, most["printed_us"])
+    return Slowed(*times, logged, whole, calibrated=clock is not None)
+
+
+def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:
+    """Answers to what people ask of such a log, each with its evidence (line numbers).
+
+    `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
+    ops.
+    """
+    # Few ops run in both modes or are rewritten; no other is looked at by itself.
+    both = (pl.col("eager_runs") > 0) & (pl.col("graph_runs") > 0)
+    is_rewritten = (pl.col("eager_rewritten") > 0) | (pl.col("graph_rewritten") > 0)
+    every = ops.filter(both | is_rewritten).to_dicts()
+    never = _never_eager(every) if (ops["eager_runs"] > 0).any() else None
+    story = [_both_modes(every, table, functions), never, _rewritten_eagerly(every)]
+    return [entry for entry in story if entry is not None]
+
+
+def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answer | None:
+    """Op types seen in both modes: where the eager ones stopped and the function began."""
+    both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
+    if not both:
+        return None
+    first = sorted(both, key=lambda op: -op["eager_runs"] - op["graph_runs"])[:_EVIDENCE]
+    inside = table["functions"].filter((table["mode"] == "graph") & (table["op"] == first[0]["op"]))
+    names = {name for listed in inside if listed for name in listed.split(";")}
+    times = functions["function", "took_us"].rows()
+    called = [(time or 0, name) for name, time in times if name in names]
+    function = max(called, key=itemgetter(0), default=(0, None))[1]
+    examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
+    return _answer("both-modes", examples, count=len(both), function=function)
+
+
+def _never_eager(ops: _Ops) -> Answer | None:
+    """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
+
+    A log without any eager dispatch, as sessions write it, does not say what would be eager, and is
+    not asked.
+    """
+    absent = [
+        op
+        for op in ops
+        if op["graph_rewritten"]
+        and not op["eager_runs"]
+        and op["op"] in EAGER_OPS
+        # Plug-ins rewrite other eager ops, or none.
+        and {"none", *ONEDNN_REWRITES}.issuperset(op["graph_rewrites"])
+    ]
+    if not absent:
+        return None
+    examples = [_example(op, None, op["graph_first_line"]) for op in absent[:_EVIDENCE]]
+    return _answer("never-eager", examples, ops=[op["op"] for op in absent])
+
+
+def _rewritten_eagerly(ops: _Ops) -> Answer | None:
+    rewritten = [op for op in ops if op["eager_rewritten"]]
+    if not rewritten:
+        return None
+    return _answer(
+        "eager-rewritten",
+        [_example(op, "eager_rewritten_", None) for op in rewritten[:_EVIDENCE]],
+        count=sum(op["eager_rewritten"] for op in rewritten),
+        whose=names_of(by for op in rewritten for by in op["eager_rewrites"]),
+        ops=[op["op"] for op in rewritten],
+    )
+
+
+def _answer(id_: str, evidence: list[Example], **facts: Any) -> Answer:
+    return Answer(id_, sentences.rows("answer")[id_].words(**facts), evidence)
+
+
+def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Example:
+    """An op with its first and last eager line, in the columns that begin so, if it has them."""
+    lines = None if eager is None else (op[f"{eager}first_line"], op[f"{eager}last_line"])
+    known = None if lines is None or None in lines else lines
+    return Example(op["op"], op["source"], eager_lines=known, graph_line=graph_line)
+
+
+def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
+    """How many rewrites of each kind and target the log shows, and how many of them never ran.
+
+    Columns: by, to_op, count, never_ran, first_line.
+    """
+    table = (
+        rewrites.lazy()
+        .group_by("by", "to_op")
+        .agg(count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min())
+    )
+    return table.sort("by", "count", "to_op", descending=[False, True, False]).collect()
+
+
+def reason_facts(nodes: pl.DataFrame) -> Eligible:
+    """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
+    eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
+    has_kernel = eligible.filter(HAS_KERNEL)
+    on_kernel = has_kernel.filter(ON_KERNEL)
+    kept = only(eligible, eligible["reason"].is_not_null())
+    time = ranked_by(nodes)
+    by_op = (
+        kept.lazy()
+        .group_by("reason", "op")
+        .agg(
+            nodes=pl.len(),
+            executions=pl.col("executions").sum(),
+            us=pl.col(time).sum(),
+            known=pl.col(time).count(),
+            first_line=pl.col("line").min(),
+        )
+    )
+    by_op = by_op.sort("nodes", "op", descending=[True, False])
+    table = by_op.group_by("reason").agg(
+        pl.col("nodes", "executions").sum(),
+        time_us=pl.when(pl.col("known").sum() > 0).then(rounded(pl.col("us").sum())),
+        ops=pl.struct("op", "nodes"),
+        first_line=pl.col("first_line").min(),
+    )
+    return Eligible(
+        nodes=has_kernel.height,
+        rewritten=on_kernel.height,
+        runs=int(has_kernel["executions"].sum()),
+        on_kernels=int(on_kernel["executions"].sum()),
+        reasons=table.sort("nodes", "reason", descending=[True, False]).collect(),
+    )

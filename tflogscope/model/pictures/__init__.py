@@ -1,0 +1,1 @@
+"""How busy a run was over time (`activity`), and which moments a user names (`moments`)."""

@@ -1,0 +1,219 @@
+"""The tables `ops`, `primitives` and `rewrites`: what ran as which kernel, and who rewrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.onednn_header import VERSION
+from tflogscope.events.zone import utc_offset
+from tflogscope.grammar.rewriters import BY_ID
+from tflogscope.grammar.tables import as_table
+from tflogscope.model.common.figures import known_sum, rounded, summed
+from tflogscope.model.common.frames import among, first_of_each, first_with, last_before, only, rows
+from tflogscope.model.common.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op
+from tflogscope.model.common.pairing import HALF, pair
+from tflogscope.model.costs.python_lines import PythonLines
+from tflogscope.model.executions.executions import Executions, with_places
+from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.links.linked import Linked
+from tflogscope.model.reasons.plugins import plugins_of
+from tflogscope.model.rows.timeline import Timeline
+
+
+def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most steady first."""
+    executions = timeline.executions
+    alive = pl.col("status") != "dead"
+    costs = timeline.costs.of_executions[["work_us", "steady_us"]]
+    frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack(costs)
+    duration = pl.col("duration_us").filter(alive)
+    grouped = frame.group_by("signature").agg(
+        executions=alive.sum(),
+        dead=(~alive).sum(),
+        **{name: rounded(known_sum(pl.col(name).filter(alive))) for name in costs.columns},
+        total_us=known_sum(duration),
+        mean_us=rounded(duration.mean()),
+        min_us=duration.min(),
+        p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
+        p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
+        max_us=duration.max(),
+        at=pl.col("at").min(),
+    )
+    ran = linked.lines.drop_nulls("execution")
+    signature = executions.signature[ran["execution"]]
+    primitives = ran.group_by(signature=signature).agg(
+        primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
+    )
+    implementations = _distinct(signature, ran["implementation"], "implementations")
+    more = (executions.signatures, primitives, implementations, _lines(timeline))
+    for each in (*more, *_asked_for(timeline)):
+        place = first_with(each["signature"].to_numpy(), executions.signatures.height)
+        found = rows(each.drop("signature"), place[grouped["signature"].to_numpy()])
+        grouped = grouped.hstack(found)
+    table = grouped.sort("steady_us", "at", descending=[True, False], nulls_last=True)
+    placed = with_places(executions.spans, table)
+    return as_table(
+        "ops", placed.with_columns(pl.col("primitives").fill_null(0), first_line="line")
+    )
+
+
+def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
+    """The functions, and then the causes, of each signature."""
+    executions = timeline.executions
+    for name in ("function", "cause"):
+        # Numbers of what is different: a node runs thousands of times.
+        _, values = timeline.column(name)
+        values = values.cast(pl.String)
+        rank = values.rank("dense").cast(pl.Int64).fill_null(0)
+        key = pair(executions.signature, rank[executions.asked]).unique()
+        place = first_with(rank.to_numpy(), len(rank) + 1)
+        texts = rows(values, place[(key % HALF).to_numpy()])
+        yield _distinct((key // HALF).cast(pl.Int32).alias("signature"), texts, f"{name}s")
+
+
+def _lines(timeline: Timeline) -> pl.DataFrame:
+    """The line that most of a signature's executions come from: python, python_executions."""
+    known = timeline.columns("signature", "status", "python")
+    alive = only(known, known["python"].is_not_null() & (known["status"] != "dead"))
+    counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
+        python_executions=pl.len().cast(pl.UInt32)
+    )
+    counted = counted.sort("python_executions", "python", descending=[True, False])
+    return first_of_each(counted, "signature")
+
+
+def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFrame:
+    """The distinct texts of each signature, sorted and `;`-joined."""
+    known = pl.DataFrame([signatures, texts.cast(pl.String).alias(name)]).drop_nulls().unique()
+    # Most have one. To join those of a group takes some hundred bytes.
+    alone = known["signature"].is_unique()
+    several = only(known, ~alone).sort(name)
+    joined = several.group_by("signature").agg(pl.col(name).str.join(";"))
+    return only(known, alone).vstack(joined)
+
+
+# ---- primitives: a row for each verbose line -----------------------------------------------------
+
+# What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
+# and why an implementation did not fit.
+_AUXILIARY = pl.concat_str(
+    "auxiliary", "message", "source_location", separator=",", ignore_nulls=True
+).replace("", None)
+
+
+def primitives_table(
+    events: Events, executions: Executions, links: pl.DataFrame, lines: PythonLines
+) -> pl.DataFrame:
+    """The `primitives` table. Durations are in µs.
+
+    `links` has `execution` (row of `Executions.frame`) and `link` of each row of
+    `events.primitives`.
+    """
+    named = pl.when(pl.col("event") == "info").then(pl.col("message").str.extract(VERSION, 1))
+    # A plug-in has a oneDNN of its own. After the headers of both, a line may be of either.
+    mixed = named.is_first_distinct() & named.is_not_null()
+    known = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
+    execution = links["execution"].cast(pl.UInt32)
+    ran_at = executions.frame["at"].gather(execution)
+    ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
+    is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
+    table = events.primitives.with_columns(
+        time=(pl.col("time") + utc_offset(events)).cast(pl.Datetime("us")),
+        # oneDNN prints its header before the first line, but create_nested lines may precede it.
+        onednn_version=pl.when(
+            ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (known | is_header)
+        ).then(named.forward_fill().backward_fill()),
+        auxiliary=_AUXILIARY,
+        timeline_line=ran["line"].set(ran_at.is_null(), None),
+        link=pl.when(is_exec).then(links["link"]),
+        python=lines.named(lines.of_executions.gather(execution)),
+    )
+    return as_table("primitives", with_places(events.spans, table))
+
+
+# ---- rewrites: each that the log shows, and whether it ever ran ----------------------------------
+
+
+def rewrites_table(
+    executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
+) -> pl.DataFrame:
+    """The `rewrites` table: every rewrite to a kernel of oneDNN, or of a plug-in, in the log.
+
+    `nodes` is a frame of `graph_nodes`.
+    """
+    found = [
+        _by_layout_pass(executions, instantiations),
+        _by_registry(executions),
+        *_by_remapper(nodes),
+        *_by_plugins(instantiations.plugin_rewrites, nodes),
+    ]
+    table = pl.concat(found, how="diagonal").sort("at", maintain_order=True)
+    names = function_columns(pl.col("name"))
+    named = table.with_columns(
+        function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),
+        function_uid=names["function_uid"],
+    )
+    return as_table("rewrites", with_places(executions.spans, named))
+
+
+def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    runs = executions.dispatches.runs
+    # A wrapped op is instantiated once per dtype and device, each with a handle of its own.
+    made = instantiations.components
+    span = rows(made["span"], last_before(runs[["at", "handle"]], made[["at", "handle"]]))
+    functions_run = pl.concat([runs["function"], executions.steps["name"]])
+    function = pl.col("function")
+    wrapped = function.str.contains(WRAPPED)
+    return instantiations.rewrites.select(
+        "at",
+        "node",
+        "from_op",
+        "to_op",
+        name="function",
+        wrapped_op=wrapped_op(function),
+        by=pl.when(wrapped).then(pl.lit("wrapped")).otherwise(pl.lit("layout")),
+        ran=pl.when(wrapped)
+        .then(among(pl.col("span"), span))
+        .otherwise(among(function, functions_run)),
+    )
+
+
+def _by_registry(executions: Executions) -> pl.DataFrame:
+    rewritten = executions.dispatches.eager.filter(pl.col("rewrite").is_in(["eager", *BY_ID]))
+    return rewritten.select("at", from_op="op", to_op="kernel", by="rewrite", ran=pl.lit(True))
+
+
+def _by_remapper(nodes: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Fusions into `_Mkl*` ops print no line; the kernel made for the node shows them."""
+    fused = nodes.filter(pl.col("kernel").is_in(REMAPPER_KERNELS))
+    if fused.height:
+        ran = pl.col("ran_at").is_not_null()
+        yield fused.select("at", "node", "name", to_op="kernel", by=pl.lit("remapper"), ran=ran)
+
+
+def _by_plugins(said: pl.DataFrame, nodes: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Nodes that have a kernel of a plug-in, at the line that says so, and what was said in vain.
+
+    Not every decision has a line; then the kernel made for the node shows it.
+    """
+    key = ["name", "node"]
+    ran = nodes.filter(pl.col("rewrite").is_in(list(BY_ID)))
+    if said.is_empty() and ran.is_empty():
+        return
+    said = said.rename({"function": "name"}).unique(key, keep="last", maintain_order=True)
+    shown = ran.join(
+        said.select(*key, said_at="at"), on=key, how="left", maintain_order="left", nulls_equal=True
+    )
+    yield shown.select(
+        *key,
+        at=pl.coalesce("said_at", "at"),
+        from_op="op",
+        to_op="kernel",
+        by="rewrite",
+        ran=pl.col("ran_at").is_not_null(),
+    )
+    vain = said.join(ran, on=key, how="anti", nulls_equal=True).drop_nulls("to_op")
+    yield vain.select(*key, "at", "from_op", "to_op", "by", ran=pl.lit(value=False))

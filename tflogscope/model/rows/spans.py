@@ -1,0 +1,163 @@
+"""Eager ops and calls of functions as one row of spans for each thread of the program.
+
+Between two spans the thread ran Python code, or TensorFlow's dispatch of the second one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.causes.rules import cause_grammar
+from tflogscope.model.common.frames import Integers, holds, is_among
+from tflogscope.model.costs.costs import COLD, Price
+
+DISPATCH_US = threshold("dispatch.most_us")
+LEAST = threshold("loop.least_turns")
+_PAUSE = threshold("loop.pause")
+_FAR = 1 << 44  # beyond any `at`
+_USUAL_LINE_US = threshold("dispatch.line_us")
+
+
+def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """What the program asked for: eager ops and calls of functions that no call is around.
+
+    Args:
+        ops: rows of `Evidence.placed`.
+        calls: of `Evidence.calls`.
+
+    Columns: thread, at (of `Executing op`), begin_at, begin, end_at, end, op (of calls the
+    function), is_call, first (call of its function), call, status, rule (of its cause); work_us
+    (kernels of ops; of first calls the median of all), ran_us (from `Executing op` to the end) and
+    log_us (what records took of that).
+    """
+    first = pl.col("name").is_first_distinct()
+    usual = pl.col("took_us").median().over("function")
+    both = pl.concat(
+        [
+            ops.filter(~pl.col("inside")).with_columns(
+                begin_at="at",
+                begin="time",
+                end="end_time",
+                is_call=False,
+                first=False,
+                ran_us=pl.col("end_time") - pl.col("time"),
+                log_us=pl.col("end_time") - pl.col("time") - pl.col("work_us"),
+                work_us="cost_us",
+            ),
+            calls.with_columns(first=first)
+            .filter(~pl.col("nested"))
+            .with_columns(
+                op="function",
+                ran_us=pl.col("end") - pl.col("executing"),
+                is_call=True,
+                work_us=pl.when("first").then(usual).otherwise("took_us"),
+            )
+            .cast({"log_us": pl.Float64}),
+        ],
+        how="diagonal_relaxed",
+    )
+    names = ("thread", "at", "begin_at", "begin", "end_at", "end", "op", "is_call", "first", "call")
+    return both.select(*names, "status", "rule", "work_us", "ran_us", "log_us").drop_nulls("begin")
+
+
+def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
+    """The spans, in the order of their begins on each thread: of `asked_for` what has ended.
+
+    Columns: thread, at, op, is_call, begin, end, before (the op of the span before), after_call
+    (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
+    kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
+    are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
+    usually; again: the two follow each other in a loop; makes: one of them makes a variable, which
+    is of no loop, unless a model is loaded in it; session (how many calls began on the thread).
+    """
+    spans = asked.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
+    makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
+    making = holds(pl.col("rule").is_in(makes))
+    before = pl.col("op", "end", "end_at", "is_call").shift().over("thread").name.prefix("last_")
+    spans = spans.with_columns(before).with_columns(
+        last_end=pl.coalesce("last_end", "begin"), last_at=pl.coalesce("last_end_at", "begin_at")
+    )
+    spans = spans.with_columns(
+        gap_us=without_log.wall_us(spans, ("last_at", "begin_at"), ("last_end", "begin")),
+        own_us=without_log.wall_us(spans, ("begin_at", "end_at"), ("begin", "end")),
+    )
+    dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
+    usual = pl.col("gap_us").median().over("op", "last_op")
+    long = ~pl.col("is_call") & (usual > dispatch)
+    return spans.select(
+        *("thread", "at", "op", "is_call", "begin", "end", "gap_us", "work_us"),
+        before="last_op",
+        usual_us=usual,
+        after_call=holds(pl.col("last_is_call")),
+        since="last_end",
+        own_us=pl.when("is_call").then("work_us").otherwise("own_us"),
+        python_us=pl.when(long).then("gap_us").otherwise(0.0),
+        most_us=usual.clip(dispatch),
+        again=holds(
+            (pl.len().over("op", "last_op") >= LEAST)
+            & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
+        ),
+        makes=making | holds(making.shift().over("thread")),
+        session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
+    )
+
+
+class WithoutLog:
+    """What windows of some threads would have taken without the log.
+
+    Each record in a window cost its thread the price of one (`price` None: the log doesn't say it),
+    and each line that the hook of `record` writes before an op or for a node what it says of
+    itself: it looks up where the program is.
+    """
+
+    def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
+        took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
+        usual = price.usual if price else 0.0
+        self._cold_us = price.quick if price else 0.0
+        hook = (took or usual) if price else 0.0
+        # A line about a node does not say which thread it is of; one thread traces at a time.
+        nodes = events.messages("python_node").select("at")
+        said = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
+        self._threads = np.unique(threads.to_numpy())
+        said = said.filter(is_among(said["thread"], self._threads))
+        lines = ((usual, events.places_on(self._threads)), (hook, said), (hook, nodes))
+        # Lines are in order already, or nearly: this way that is quicker.
+        self._lines = [
+            (price, each.columns, np.sort(self._places(each), kind="stable"))
+            for price, each in lines
+        ]
+        self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
+        """How many times as long Python takes here as where its own times were measured."""
+
+    def wall_us(
+        self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]
+    ) -> pl.Series:
+        """What windows would have taken, in µs, at least 0 (`costs.COLD` is left out of each).
+
+        Args:
+            windows: thread, and the columns that the others name.
+            at: the lines that each begins behind, and ends with.
+            time: when it begins and ends.
+        """
+        (since, until), (begin, end) = at, time
+        wall = (windows[end] - windows[begin]).cast(pl.Float64)
+        for price, columns, lines in self._lines:
+            behind, before = (
+                np.searchsorted(lines, self._places(windows[[each, *columns[1:]]]), side="right")
+                for each in (until, since)
+            )
+            wall -= pl.Series(price * (behind - before))
+        wall = wall.clip(0.0)
+        return wall - (wall * COLD).clip(upper_bound=self._cold_us)
+
+    def _places(self, lines: pl.DataFrame) -> Integers:
+        """Places in the log, and where lines have a thread, after all those of the threads before:
+        between two of one thread are only lines of that thread.
+        """
+        places: Integers = lines[:, 0].to_numpy()
+        if lines.width > 1 and len(self._threads) > 1:
+            places = places + np.searchsorted(self._threads, lines["thread"].to_numpy()) * _FAR
+        return places

@@ -1,0 +1,81 @@
+"""Unexpected eager: ops that ran eagerly where a graph function should have run them.
+
+Before the first call of a graph function a program makes its variables and data; after it, what
+runs eagerly was asked for by Python code again and again, and that is what teams want to hear of.
+Worked out here once, for `Run.unexpected_eager`, `tflogscope check` and the pytest plugin.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import polars as pl
+
+from tflogscope.model.causes.rules import causes_that_count
+from tflogscope.model.common.frames import last_before, only, row_with, rows, where
+from tflogscope.model.executions.executions import spelled
+
+After = Literal["first-call", "start"]
+
+
+def function_calls(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
+    """Calls of graph functions, TensorFlow's own left out, of executions with their `row`.
+
+    What tf.data runs is not among them: it runs its functions without a call. `functions` is
+    `Run.python_functions`.
+    """
+    keys = ["function", "function_uid", "flavour"]
+    own = functions.filter(pl.col("made_by").is_not_null())[keys]
+    calls = executions.filter(pl.col("kind") == "call")
+    return calls.join(own, on=keys, how="anti", maintain_order="left")
+
+
+def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
+    """The eager ops among executions, in the order of the log, each with the calls around it.
+
+    Args:
+        executions: the `timeline` and own (TensorFlow or Keras asked for it itself).
+        functions: `Run.python_functions`.
+
+    Columns: row (in the timeline), those given, with texts as strings, and
+    - `near`: the function it belongs to: the one in whose call it ran (`py_function`); else the one
+      called last before it; else, before all calls, the one called first; null without calls;
+    - `inside`: whether it ran inside a call of that function;
+    - `judged_by`: its cause, `unknown` for null; of what ran inside a call `py-function`, whatever
+      its own cause is, for nothing else runs there (`constant`: what NumPy code gives back);
+    - `before_calls`: whether calls come, and all of them after it.
+    """
+    number = where(executions["mode"] == "eager")
+    row = pl.Series("row", number, pl.UInt32)
+    eager = spelled(row.to_frame().hstack(rows(executions, number)))
+    calls, ops = function_calls(eager, functions), only(eager, eager["kind"] == "op")
+    first_row, first = calls[["row", "function"]].row(0) if calls.height else (0, None)
+    last = rows(calls["function"], last_before(ops[["row"]], calls[["row"]]))
+    known = only(calls, calls["call"] >= 0)
+    around = rows(known["function"], row_with(ops[["call"]], known[["call"]]))
+    return ops.with_columns(
+        near=pl.coalesce(around, last, pl.lit(first, pl.String)),
+        inside=around.is_not_null(),
+        judged_by=pl.when(around.is_not_null())
+        .then(pl.lit("py-function"))
+        .otherwise(pl.col("cause").fill_null("unknown")),
+        before_calls=pl.col("row") < first_row,
+    )
+
+
+def is_unexpected(
+    allowed_causes: tuple[str, ...] | None = None, after: After = "first-call"
+) -> pl.Expr:
+    """Whether a row of `eager_executions` counts.
+
+    Causes that are allowed never do (not given: those that are part of every program), nor does
+    what TensorFlow or Keras asks for itself. Of the others, those of Python code in place of a
+    graph always do, and the rest where `after` says: from the first call of a graph function on, or
+    from the start. Where no graph function is ever called, the start is meant. A cause that is not
+    known is not allowed.
+    """
+    allowed = causes_that_count("never") if allowed_causes is None else allowed_causes
+    cause = pl.col("judged_by")
+    counted = pl.lit(True) if after == "start" else ~pl.col("before_calls")
+    always = cause.is_in(causes_that_count("always"))
+    return ~cause.is_in(allowed) & (always | (counted & ~pl.col("own")))
