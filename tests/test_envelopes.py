@@ -36,7 +36,7 @@ from tests.wrappers import (
     wrapped,
 )
 from tflogscope.api import LogRun
-from tflogscope.errors import GrammarError, UsageError
+from tflogscope.errors import GrammarError, InputError, UsageError
 from tflogscope.grammar.check import misfits
 from tflogscope.grammar.envelopes import FIELD_TYPES
 from tflogscope.grammar.load import load_grammar
@@ -369,6 +369,43 @@ def test_lines_that_never_end_take_so_much_memory_at_most() -> None:
     waiting = sum(len(each.text) for each in chain.rest())
     assert given + waiting == 100 * (1_000_000 + 1 + 2)
     assert 60_000_000 < waiting < 65 << 20
+
+
+def test_many_lines_that_never_end_are_few_at_a_time() -> None:
+    """All that wait are looked at again with each block: more than 4,096 are lines as they are."""
+    chain = Chain([GRAMMAR.envelopes["journal-json"]])
+    line = '{"_HOSTNAME":"","_PID":"%d","_LINE_BREAK":"line-max","MESSAGE":"x"}\n'
+    given = chain.open("".join(line % pid for pid in range(10_000)).encode())
+    waiting = chain.rest()
+    assert sum(each.lines for each in given) + sum(each.lines for each in waiting) == 10_000
+    assert sum(each.lines for each in waiting) <= 4096
+
+
+def test_more_processes_than_any_job_has_are_refused(tmp_path: Path) -> None:
+    record = next(line for line in raw_log(LOGS[0]).split(b"\n") if b": I tensorflow/" in line)
+    path = tmp_path / "run.log"
+    path.write_bytes(b"".join(b"[%d] %b\n" % (rank, record) for rank in range(4097)))
+    with pytest.raises(InputError, match=r"4,097 processes, and 4,096 are read at most"):
+        tflogscope.open_log(path)
+
+
+@pytest.mark.parametrize("size", [1 << 20, 3 << 20])
+@pytest.mark.parametrize("behind", ["", "\n", "\nmore\n"])
+def test_a_string_of_json_of_any_length_is_its_lines(
+    tmp_path: Path, size: int, behind: str
+) -> None:
+    lines = raw_log(LOGS[0]).decode().splitlines(keepends=True)
+    odd = '"quoted" \\ \\n \\\\u0041 \t ü 🎉 \x7f'
+    text = "".join(f"{odd}{number} {line}" for number, line in enumerate(lines))
+    text = "".join(lines) + (text * (1 + size // len(text)))[:size]
+    for ascii_only in (True, False):
+        path = tmp_path / "run.log"
+        path.write_text(json.dumps(text, ensure_ascii=ascii_only) + behind)
+        found = b"".join(block.text for block in tflogscope.sources.Source(str(path)).blocks())
+        if b"\n" in found[:-1]:  # one that is short is a line, until it is known what it is
+            known = text + "\n" * (not text.endswith("\n")) + behind[1:]
+            assert found.decode().split("\n") == known.split("\n")
+    assert run_command("analyze", path).returncode == 0
 
 
 @pytest.mark.thorough

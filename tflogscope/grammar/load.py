@@ -94,7 +94,7 @@ def read_own(files: Mapping[str, Path]) -> Own:
     collector = _Collector(packaged)
     for name, file in files.items():
         if file.exists() and not file.is_file():  # a pipe would be waited for
-            raise GrammarError("this is not a file", name)
+            raise GrammarError("the file can't be read: it is not a file", name)
         try:
             collector.read(file, name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ from functools import cache
 from tflogscope.sources.block import BLOCK_SIZE, LINE_CAP, Block, Chunk, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of, decompress
 from tflogscope.sources.readers import Reader
+from tflogscope.sources.strings import in_lines
 from tflogscope.sources.text import HEAD_SIZE, clean, clean_line, to_utf8
 
 _FIRST_PROBE = 1 << 12
@@ -25,7 +26,8 @@ def read_blocks(
 
     `block_size` and `line_cap` are for tests. Raises InputError if the system refuses to read.
     """
-    return blocks_of(read_chunks(reader, account, block_size), account, line_cap=line_cap)
+    chunks = in_lines(read_chunks(reader, account, block_size))
+    return blocks_of(chunks, account, line_cap=line_cap)
 
 
 def read_chunks(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WAITING = 64 << 20  # bytes of lines that have not ended
+_LEAST = _WAITING >> 12  # each counts for so many, as there are 4,096 at most
 
 Key = tuple[bytes, ...]
 """What tells one process from others, by all wrappers; of a line without a wrapper, empty texts."""
@@ -37,7 +38,7 @@ class Opened(NamedTuple):
 class Pieces:
     """Lines of one input that go on in the next piece of their process and channel.
 
-    Of those that would take too much memory each piece is a line.
+    Of those that would take too much memory, or time, each piece is a line.
     """
 
     def __init__(self) -> None:
@@ -101,7 +102,7 @@ class Pieces:
                     text[at : at + LINE_CAP] for at in range(0, len(text) or 1, LINE_CAP)
                 )
             elif text:
-                room -= len(text)
+                room -= max(len(text), _LEAST)
                 self.begun[whose[chosen[0]]] = keys[chosen[0]], text, int(at[chosen[0]])
         ends = order[final[ended]]
         in_order = np.argsort(ends)

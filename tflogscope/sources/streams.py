@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _FAR = 4 << 20  # bytes of the first lines to look at where the first few have no record
 _IN_MEMORY = 1 << 20  # bytes of one process
 _ANY = re.compile(b"")
+_MOST = 4096  # processes with records in one input
 
 
 def find_streams(
@@ -156,6 +157,9 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
     keys = sorted(
         running, key=lambda key: (not any(key), [natural_key(each.decode()) for each in key])
     )
+    if len(keys) > _MOST:
+        what = f"its lines are of {len(keys):,} processes, and {_MOST:,} are read at most"
+        raise InputError(what, source.name, "Cut it into files of fewer processes.")
     ranks = [wrappers.rank_of(key) for key in keys]
     labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
     if owned:
