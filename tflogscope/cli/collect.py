@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ from tflogscope.cli.options import OwnGrammar, argument, option
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.escapes import safe
-from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.load import load_grammar, own_files
 from tflogscope.model.common.figures import count_of
 from tflogscope.stores.folder import RUNS, folder_of, is_begun, is_store, is_url
 from tflogscope.version import __version__
@@ -125,7 +124,7 @@ def _version(grammar: str | None) -> str:
     if grammar is None:
         return __version__
     load_grammar(grammar)  # what is wrong in it is said before a log is read
-    files = sorted(Path(grammar).rglob("*.toml"))
+    files = own_files(grammar)
     mark = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
     return f"{__version__}+grammar.{mark}"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from tflogscope.digits import whole
+
 _SETTINGS = {
     # NumPy's linear algebra is not used here; its threads would only wait, and busily.
     "OPENBLAS_NUM_THREADS": "1",
@@ -16,20 +18,23 @@ _SETTINGS = {
     "POLARS_ENGINE_AFFINITY": "in-memory",
 }
 _M_ARENA_MAX = -8  # malloc.h of glibc
-_ours: set[str] = set()  # those that the user had not set
+_before: dict[str, str | None] = {}  # what the user had set instead, if anything
 
 
 def set_libraries() -> None:
     """Set them, before one is imported, as far as the user has not."""
     for name, value in _SETTINGS.items():
-        if name not in os.environ:
+        given = os.environ.get(name)
+        # polars ends the process at a number of threads that is none.
+        if given is None or (name == "POLARS_MAX_THREADS" and not whole(given)):
+            _before.setdefault(name, given)
             os.environ[name] = value
-            _ours.add(name)
 
 
 def given_environment() -> dict[str, str]:
     """The environment as the user gave it."""
-    return {name: value for name, value in os.environ.items() if name not in _ours}
+    given = {**os.environ, **_before}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def share_a_heap() -> None:

@@ -43,6 +43,8 @@ def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
 def _refuse(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise OutputError("there is no such directory", str(target.parent), "Make it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise OutputError("can't write: Permission denied", str(target))
     if not os.path.lexists(target):
         return
     if target.is_dir():

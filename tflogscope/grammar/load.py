@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from tflogscope.errors import GrammarError
+from tflogscope.folders import files_below
 from tflogscope.grammar.envelopes import Envelope, read_envelope
 from tflogscope.grammar.model import (
     FileGrammar,
@@ -63,13 +64,20 @@ def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
     root = Path(directory)
     if not root.is_dir():
         raise GrammarError("this is not a directory with grammar files", str(root))
-    own = read_own({f"{root.name}/{file.name}": file for file in sorted(root.rglob("*.toml"))})
+    own = read_own({f"{root.name}/{file.name}": file for file in own_files(root)})
     # pyparsing and polars are needed for the check only.
     from tflogscope.grammar.check import misfits
 
     if misfit := next(misfits(*own), None):
         raise misfit
     return own.grammar
+
+
+def own_files(directory: str | PathLike[str]) -> list[Path]:
+    """The grammar files below a directory, in the order in which they are read."""
+    found = files_below(directory, str, hidden=True)
+    paths = (Path(each if isinstance(each, str) else each.path) for each in found)
+    return sorted(path for path in paths if path.suffix == ".toml")
 
 
 class Own(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tflogscope.errors import InputError, UsageError
+from tflogscope.folders import files_below
 from tflogscope.sources.readers import unreadable
 from tflogscope.sources.source import STANDARD_INPUT, Source
 
@@ -111,19 +112,11 @@ def _files_below(directory: str) -> Iterator[str]:
 
     A directory that can't be read is given itself, as a file that can't be read either.
     """
-    try:
-        with os.scandir(directory) as found:
-            entries = sorted(found, key=lambda entry: natural_key(entry.name))
-    except OSError:
-        yield directory
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files_below(entry.path)
-        elif entry.is_file():
-            yield entry.path
+    for found in files_below(directory, natural_key, hidden=False):
+        if isinstance(found, str):
+            yield found
+        elif found.is_file():
+            yield found.path
 
 
 def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tflogscope.errors import InputError, OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file
+from tflogscope.folders import files_below
 from tflogscope.sources.readers import unreadable
 
 RUNS = "runs"
@@ -66,8 +67,9 @@ def is_store(name: str) -> bool:
 
 def is_begun(directory: str) -> bool:
     """Whether a directory holds no more than what a collector writes before its first row."""
-    files = (path for path in Path(directory).rglob("*") if path.is_symlink() or not path.is_dir())
-    return all(_BEGUN.fullmatch(path.relative_to(directory).as_posix()) for path in files)
+    found = files_below(directory, str, hidden=True)
+    paths = (Path(each if isinstance(each, str) else each.path) for each in found)
+    return all(_BEGUN.fullmatch(path.relative_to(directory).as_posix()) for path in paths)
 
 
 def store_and_run(name: str) -> tuple[str, str | None] | None:
@@ -89,6 +91,8 @@ class LocalFolder:
 
     def read(self, file: str) -> bytes:
         """What a file holds."""
+        if not (self._path / file).is_file():
+            raise InputError("this is not a file", f"{self.name}/{file}")
         try:
             return (self._path / file).read_bytes()
         except OSError as error:
@@ -114,7 +118,8 @@ class LocalFolder:
         Raises InputError if it may not be read.
         """
         try:
-            found = [each.name for each in (self._path / folder).iterdir()]
+            with os.scandir(self._path / folder) as entries:
+                found = [each.name for each in entries if each.is_file()]  # a pipe is waited for
         except PermissionError as error:
             raise unreadable(self.name, error) from error
         except (OSError, ValueError):  # no file has such a name
@@ -123,6 +128,8 @@ class LocalFolder:
 
     def holds(self, file: str, end: bytes) -> bool:
         """Whether a file is there that ends with these bytes."""
+        if not (self._path / file).is_file():
+            return False
         try:
             with (self._path / file).open("rb") as stream:
                 stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
