@@ -31,6 +31,10 @@ def deep(tmp_path: Path) -> Iterator[Path]:
         os.chdir("d")
     Path("run.log.zst").write_bytes(LOG.read_bytes())
     yield path
+    Path("run.log.zst").unlink()
+    for _ in range(1400):  # what removes folders goes no deeper than Python does
+        os.chdir("..")
+        os.rmdir("d")  # noqa: PTH106
     os.chdir(here)
 
 

@@ -136,3 +136,17 @@ def test_lines_that_are_left_out_are_counted(program: Path) -> None:
     assert (program / "own.txt").read_bytes() == b""
     assert [words[0] for words in lines if words[0] in ("op", "left_out")] == ["op", "left_out"]
     assert lines[-1][2] == "3"
+
+
+def test_a_graph_may_be_a_weak_reference(program: Path) -> None:
+    (program / "train.py").write_text(
+        "import weakref\nfrom tensorflow.python import math_ops\n"
+        "from tensorflow.python.framework import ops\ngraph = ops.Graph()\n"
+        "class Proxied(ops.Graph):\n"
+        "    def _create_op_internal(self, op_type, name):\n"
+        "        return ops.Graph._create_op_internal(weakref.proxy(self), op_type, name)\n"
+        "graph = Proxied()\nfor name in 'ab': graph._create_op_internal('Add', name)\n"
+    )
+    _, lines = record("train.py")
+    assert [words[0] for words in lines if words[0] in ("node", "off")] == ["node", "node"]
+    assert len({words[1] for words in lines if words[0] == "node"}) == 1

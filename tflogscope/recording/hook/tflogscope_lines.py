@@ -304,8 +304,8 @@ class _Lines:
         """The graph's number, with the process that gave it."""
         number: str | None = getattr(graph, "_tflogscope_number", None)
         if number is None:
-            number = f"{self.process}.{next(self.graphs)}"
-            number = vars(graph).setdefault("_tflogscope_number", number)
+            # Not in its `__dict__`: what is given may be a weak reference that acts as the graph.
+            number = graph._tflogscope_number = f"{self.process}.{next(self.graphs)}"  # noqa: SLF001
         return number
 
     def cost(self) -> None:
