@@ -97,9 +97,14 @@ def open_with(
     return StubRun()
 
 
-def find_streams(inputs: list[str], _: object, **_asked: bool) -> list[str]:
+def find_runs(inputs: list[str], _: object, **_asked: bool) -> list[str]:
     """The inputs as they are named."""
     return inputs
+
+
+def owned(*_: object) -> list[str]:
+    """No process of an input but its own."""
+    return []
 
 
 def _document(run: StubRun, *_: Any) -> Document:
@@ -120,6 +125,6 @@ def analyze_module() -> ModuleType:
 
 
 if __name__ == "__main__":
-    vars(tflogscope.cli.inputs).update(open_with=open_with, find_streams=find_streams)
+    vars(tflogscope.cli.inputs).update(open_with=open_with, find_runs=find_runs, owned=owned)
     sys.modules["tflogscope.views.analyze"] = analyze_module()
     sys.exit(main())

@@ -36,7 +36,8 @@ ROOT = Path(__file__).parent.parent
 def cli(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """`tflogscope ARGUMENTS` in this process, over made-up runs: exit code, output, errors."""
     monkeypatch.setattr("tflogscope.cli.inputs.open_with", stub.open_with)
-    monkeypatch.setattr("tflogscope.cli.inputs.find_streams", stub.find_streams)
+    monkeypatch.setattr("tflogscope.cli.inputs.find_runs", stub.find_runs)
+    monkeypatch.setattr("tflogscope.cli.inputs.owned", stub.owned)
     monkeypatch.setitem(sys.modules, "tflogscope.views.analyze", stub.analyze_module())
     for name in ("NO_COLOR", "FORCE_COLOR", "TFLOGSCOPE_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
