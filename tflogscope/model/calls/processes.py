@@ -62,6 +62,13 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     return {"line": line, "library": None if at is None else library, **by_launcher}
 
 
+def _names_several(events: Events) -> bool:
+    """Whether records name more than one task, or lines of `record` more than one process."""
+    devices = pl.concat([events.definitions["device"], read_executing(events)["device"]])
+    tasks = devices.unique().str.extract(_TASK, 0).drop_nulls().unique()
+    return len(tasks) > 1 or events.messages("python_op")["process"].n_unique() > 1
+
+
 def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
     """Threads of executors, by the calls in which they ran all of their nodes: process, thread.
 
@@ -129,7 +136,9 @@ def read_owners(events: Events, executions: Executions) -> Owners | None:
     `record` name the process. None: one process wrote the log, or nothing says of a thread that ran
     something which process it is of.
     """
-    if not events.has_threads or not several_processes(events, executions):
+    if not (events.has_threads and _names_several(events)):
+        return None
+    if not several_processes(events, executions):
         return None
     tasks = _tasks(events)
     asked = events.messages("python_op").select("process", thread="os_thread")
