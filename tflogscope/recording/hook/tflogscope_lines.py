@@ -555,11 +555,11 @@ def _patch_kernel(module: Any) -> None:
     original = module.OutStream.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "watchfd" in original.__code__.co_varnames:
-            kwargs["watchfd"] = False
+        kwargs["watchfd"] = False
         original(self, *args, **kwargs)
 
-    module.OutStream.__init__ = init
+    if "watchfd" in getattr(getattr(original, "__code__", None), "co_varnames", ()):
+        module.OutStream.__init__ = init
 
 
 _PATCHES: dict[str, Callable[[Any], None]] = {
