@@ -14,7 +14,7 @@ import polars as pl
 from tflogscope.events.events import MOST_UNREAD, Events
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
-from tflogscope.model.calls.processes import several_processes
+from tflogscope.model.calls.processes import read_owners, several_processes
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Limit, ModeRuns
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows, where
@@ -116,7 +116,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         **onednn_limits(events, executions),
         "two-files": _two_files(executions, events.primitives),
         "twice": _twice(events),
-        "several-processes": several_processes(events, executions),
+        "several-processes": _several(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
         "captured": _captured(evidence),
         "server": {"kind": serves(events)} if serves(events) else {},
@@ -145,6 +145,13 @@ def _dataset_functions(evidence: Evidence) -> Facts:
     if pruned.height or made.is_empty():
         return {}
     return {"functions": made.height}
+
+
+def _several(events: Events, executions: Executions) -> Facts:
+    """Several processes wrote the log, and whether threads tell them apart: `FILE#worker1`."""
+    found = several_processes(events, executions)
+    owners = read_owners(events, executions) if found else None
+    return found | ({"owners": sorted({*owners.threads.values()})} if owners else {})
 
 
 def _captured(evidence: Evidence) -> Facts:
