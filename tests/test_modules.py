@@ -152,7 +152,7 @@ def distributions(*folders: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "package",
-    sorted(path.parent for path in PACKAGE.rglob("__init__.py")),
+    sorted(path.parent for path in PACKAGE.rglob("__init__.py") if "runtime" not in path.parts),
     ids=lambda path: path.name,
 )
 def test_a_package_names_parts_that_are_there(package: Path) -> None:
