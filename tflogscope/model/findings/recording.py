@@ -84,10 +84,10 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             "native": ending.signal,
         }
         facts |= _short_batch(error or "", evidence)
-        if by_signal := _SIGNAL.match(error or ending.signal or ""):
+        if ending.status is None and (by_signal := _SIGNAL.match(error or "")):
             subject = by_signal[0]
             facts["message"] = said.removeprefix(subject).lstrip(", ") or None
-            facts |= {"native": not ending.signal or facts["native"], **running_at(evidence)}
+            facts |= {"native": True, **running_at(evidence)}
         yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
 
 
