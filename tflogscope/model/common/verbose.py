@@ -10,8 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_EVENT
+from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.once import once
 
 PROBLEM = ["primitive", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem"]
 """What oneDNN makes another primitive for, whatever implementation it takes."""
@@ -63,8 +66,12 @@ class Verbose(NamedTuple):
         return float(self.calls["us"].sum())
 
 
-def verbose_facts(primitives: pl.DataFrame) -> Verbose:
-    """Count what lines say, `primitives` being those of `Events`."""
+@once
+def verbose_facts(events: Events) -> Verbose:
+    """Count what the lines of oneDNN and oneMKL say, those of plug-ins left out."""
+    plugins = [each.id for each in REWRITERS]
+    of_plugin = pl.col("marker").is_in(plugins).fill_null(value=False)
+    primitives = events.primitives.filter(~of_plugin)
     event = primitives["event"]
     made = primitives.filter(event.str.contains(MADE))
     compiled = primitives.filter(event.str.contains(_COMPILED) & ~event.str.ends_with(":check"))

@@ -9,7 +9,6 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import ONEDNN
 from tflogscope.model.common.frames import only
-from tflogscope.model.common.once import once
 from tflogscope.model.common.verbose import MADE, PROBLEM, Verbose, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
@@ -32,9 +31,8 @@ def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _reorders(evidence)
 
 
-@once
 def _said(evidence: Evidence) -> Verbose:
-    return verbose_facts(_lines(evidence))
+    return verbose_facts(evidence.events)
 
 
 def _lines(evidence: Evidence) -> pl.DataFrame:

@@ -124,7 +124,7 @@ def onednn_facts(
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),
-        verbose=verbose_facts(primitives),
+        verbose=verbose_facts(events),
     )
 
 
