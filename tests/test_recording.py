@@ -22,9 +22,12 @@ from tests.waiting import PATIENCE_S, has_ended, wait_until
 from tflogscope import open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import NothingRecognised
-from tflogscope.recording.header import MARK
+from tflogscope.recording.header import MARK, footer_line
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.recording.settings import MODULES, settings
+from tflogscope.recording.usage import Usage
+from tflogscope.views.analyze import first_screen
+from tflogscope.views.terminal import drawn
 
 RECORD = "2026-11-21 04:09:48.123456: I tensorflow/core/common_runtime/executor.cc:841] "
 NODE = f"{RECORD}Process node: 1 step 5 {MATMUL.definition()} device: {CPU}\n"
@@ -619,3 +622,22 @@ def test_a_log_goes_where_its_lines_go_alone(name: str) -> None:
         found.append((b"".join(output), b"".join(errors), sorter.has_records))
     assert found[0] == found[1]
     assert found[0][2]
+
+
+def test_the_footer_says_how_much_of_the_machine_others_used(tmp_path: Path) -> None:
+    usage = Usage()
+    facts = usage.facts()
+    if sys.platform != "linux":
+        assert not facts
+        return
+    assert 0 <= facts["others_cpu_share"] <= 1
+    assert json.loads(footer_line(0, facts)[len(MARK) :]).keys() >= facts.keys()
+    log = tmp_path / "run.log"
+    for share, busy in ((0.9, True), (0.1, False)):
+        log.write_bytes(
+            raw_log("eager_basics__tf2.13.1__vlog2") + footer_line(0, {"others_cpu_share": share})
+        )
+        run = open_log(log)
+        assert run.summary.recorded.is_busy is busy
+        assert ("Other processes used 90%" in drawn(first_screen(run))) is busy
+        assert bool(run.diff(run)["busy"]) is busy

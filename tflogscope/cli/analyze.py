@@ -26,12 +26,17 @@ def analyze(
     as_json: Annotated[
         bool, option("--json", "Print the same facts as one JSON object: --format json.")
     ] = False,
+    full: Annotated[
+        bool,
+        option("--full", "Print all sections: functions, limits, what was recorded, and more."),
+    ] = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Show the whole answer on one screen.
+    """Show what matters most of a run in at most 40 lines.
 
-    What was recorded and what was not; eager and graph side by side; functions and how often they
-    were traced; the share of oneDNN kernels; and what it means, with the lines that show it.
+    The verdict, where the time went, findings, the ops and lines of the program that take most
+    time, and whether oneDNN is on. With --full also eager and graph side by side, functions, what
+    this log can't say, and what was recorded. Markdown and JSON have all of it.
 
     \b
     Examples:
@@ -54,21 +59,27 @@ def analyze(
             ]
             text = json_object(facts[0] if len(facts) == 1 else {"runs": facts})
         else:
-            text = "\n".join(_drawn(each, format_name) for each in _documents(parts, runs))
+            brief = not full and format_name != "markdown"
+            text = "\n".join(
+                _drawn(each, format_name, brief=brief)
+                for each in _documents(parts, runs, brief=brief)
+            )
     print_text(text)
 
 
-def _documents(parts: list[Part], runs: Iterator[Run]) -> Iterator[Sequence[Node]]:
+def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterator[Sequence[Node]]:
     """What is said of each run; and of the processes of one input, what differs between them."""
     from tflogscope.stores.ranks import rank_facts
-    from tflogscope.views.analyze import analyze_document
+    from tflogscope.views.analyze import analyze_document, first_screen
     from tflogscope.views.ranks import ranks_document
+
+    document_of = first_screen if brief else analyze_document
 
     said: list[Sequence[Node]] = []
 
     def shown() -> Iterator[Run]:
         for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
-            said.append(analyze_document(run, part, number, len(parts)))
+            said.append(document_of(run, part, number, len(parts)))
             yield run
 
     if not are_together(parts):
@@ -80,11 +91,14 @@ def _documents(parts: list[Part], runs: Iterator[Run]) -> Iterator[Sequence[Node
         yield ranks_document(rank_facts(store))
 
 
-def _drawn(document: Sequence[Node], format_name: str | None) -> str:
+def _drawn(document: Sequence[Node], format_name: str | None, *, brief: bool) -> str:
     if format_name == "markdown":
         from tflogscope.views.markdown import markdown
 
         return markdown(document)
-    from tflogscope.views.terminal import drawn
+    from tflogscope.views.analyze import FIRST_SCREEN
+    from tflogscope.views.terminal import drawn, drawn_within
 
+    if brief:
+        return drawn_within(document, FIRST_SCREEN, "All of it: tflogscope analyze --full LOG")
     return drawn(document)

@@ -147,16 +147,17 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="milliseconds")
 
 
-def footer_line(returncode: int) -> bytes:
+def footer_line(returncode: int, usage: Mapping[str, float] | None = None) -> bytes:
     """One line of JSON behind `MARK`, ended by a line feed: how the command ended.
 
     Keys: `status` (as a shell has it: 128 and the number of the signal that ended it), `signal`
-    (`SIGKILL`; only if one did), `ended` (as `started` of `header_line`).
+    (`SIGKILL`; only if one did), `ended` (as `started` of `header_line`), and those of `usage`
+    (`Usage.facts`).
     """
     facts: dict[str, object] = {"status": returncode}
     if returncode < 0:
         facts = {"status": 128 - returncode, "signal": signal_name(-returncode)}
-    facts["ended"] = _moment(time.time())
+    facts |= {"ended": _moment(time.time()), **(usage or {})}
     return f"{MARK}{json.dumps(facts, separators=(',', ':'))}\n".encode("ascii")
 
 

@@ -22,6 +22,7 @@ from tflogscope.errors import UsageError
 from tflogscope.recording.header import footer_line
 from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
+from tflogscope.recording.usage import Usage
 from tflogscope.sources.readers import PIECE, widen
 
 _PIECES = 64  # that are read at once: a terminal has no more than 4 kB in each
@@ -93,7 +94,7 @@ def record(
     channel = _channel(terminal)
     if sys.platform != "win32":
         os.set_blocking(channel.reader, False)
-    started = time.monotonic()
+    started, usage = time.monotonic(), Usage()
     own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
         process = subprocess.Popen(
@@ -127,7 +128,7 @@ def record(
     finally:
         os.close(channel.reader)
         if process.returncode is not None:
-            kept.end(footer_line(process.returncode))
+            kept.end(footer_line(process.returncode, usage.facts()))
         kept.close()
     recorded.status = 128 - status if status < 0 else status
     recorded.seconds = time.monotonic() - started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from tflogscope.model.overview.headline import read_verdict
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
-from tflogscope.views.onednn import onednn_section, whose
+from tflogscope.views.onednn import onednn_section, onednn_state, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
 from tflogscope.views.time import time_section
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 # A screen is to be taken in at a glance; `ops` and `export` have all.
+FIRST_SCREEN = 40
+_LEAST_PHASE = 0.02  # of the run, for a phase to have a row on the first screen
+_FIRST_OPS = 3
 _OPS_SHOWN = 5
 _LINES_SHOWN = 5
 _OPS_NAMED = 2  # of a line
@@ -75,6 +78,51 @@ def parts_json(part: Part, runs: int) -> dict[str, Any]:
     return {"taken_as": taken_as, "why": part.why}
 
 
+def _head(run: Run, part: Part | None, number: int, runs: int) -> Iterator[doc.Node]:
+    """Which of several runs it is, or which parts of one; the verdict, and the lines it names."""
+    if part is not None and runs > 1:
+        yield doc.Paragraph(f"Run {number + 1} of {runs} ({part.why}): {part.name}")
+    elif part is not None and len(part.sources) > 1:
+        yield doc.Paragraph(f"{len(part.sources)} parts of one run ({part.why}): {part.name}")
+    if run.summary.recorded.is_busy:
+        share = run.summary.recorded.others_cpu_share or 0.0
+        yield doc.Paragraph(
+            f"Other processes used {percent(share, 1)} of the processors while the program ran: "
+            "times are too long, and gaps and waits count as notes."
+        )
+    yield doc.Paragraph(read_verdict(run.summary, run)[1])
+    yield from snippet(run)
+
+
+def first_screen(
+    run: Run, part: Part | None = None, number: int = 0, runs: int = 1
+) -> doc.Document:
+    """What matters most, the most important first, for a screen of `FIRST_SCREEN` lines."""
+    facts, room = run.summary, doc.Room()
+    if not facts.eager.kinds and not facts.graph.kinds:  # of oneDNN alone, or nothing ran
+        return analyze_document(run, part, number, runs)
+    return [
+        *_head(run, part, number, runs),
+        *time_section(run, least=_LEAST_PHASE),
+        findings_section(run, most=1),
+        ops_section(run, room, _FIRST_OPS),
+        *_top_lines(facts),
+        *onednn_state(facts),
+    ]
+
+
+def _top_lines(facts: Summary) -> Iterator[doc.Node]:
+    """The lines of the program by all their time, eager and in graphs."""
+    rows = [
+        {**_line(row), "us": (row["eager_us"] or 0) + (row["graph_us"] or 0)}
+        for row in facts.lines.to_dicts()
+    ]
+    rows = sorted(rows, key=lambda row: -row["us"])[:_FIRST_OPS]
+    if rows and rows[0]["us"]:
+        columns = (_LINES[0], Column("us", "time", "us"), *_LINES[1:2], *_LINES[3:5])
+        yield doc.Section("Lines of the program", [doc.Table(columns, rows)], brief=", by time")
+
+
 def analyze_document(
     run: Run, part: Part | None = None, number: int = 0, runs: int = 1
 ) -> doc.Document:
@@ -83,15 +131,8 @@ def analyze_document(
     Of several runs, or parts of one, it begins with which one it is.
     """
     facts, room = run.summary, doc.Room()
-    head = ""
-    if part is not None and runs > 1:
-        head = f"Run {number + 1} of {runs} ({part.why}): {part.name}"
-    elif part is not None and len(part.sources) > 1:
-        head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
-        *([doc.Paragraph(head)] if head else ()),
-        doc.Paragraph(read_verdict(facts, run)[1]),
-        *snippet(run),
+        *_head(run, part, number, runs),
         *time_section(run),
         findings_section(run),
         *modes_section(facts),
@@ -201,14 +242,14 @@ _SUMS = (
 )
 
 
-def ops_section(run: Run, room: doc.Room) -> doc.Node:
+def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     """Ops, the most time first: op types eager against graph; on a page, the table `ops`."""
     facts = run.summary
     if facts.ops.is_empty():
         return doc.Full(lambda: [_empty("ops", "Ops", "No execution of an op is in the log.")])
-    ops = facts.ops.head(_OPS_SHOWN).to_dicts()
-    more = facts.ops.height > _OPS_SHOWN
-    rest = f" ({_OPS_SHOWN} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
+    ops = facts.ops.head(most).to_dicts()
+    more = facts.ops.height > most
+    rest = f" ({most} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
     by_type = [*map(_op_type, ops)]
     columns = (

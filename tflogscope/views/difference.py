@@ -90,6 +90,9 @@ def verdict(facts: Facts) -> str:
             said.append(f"{count_of(found, 'finding')} {change}")
     if facts["problems"]:
         said.insert(0, time_sentence(facts["problems"]))
+    if facts["busy"]:
+        runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
+        said.insert(0, f"times are not compared: other processes used the machine in {runs}")
     said = said or ["other ops, kernels or times" if rows else "nothing changed"]
     text = "; ".join(said)
     # A function's name stays as it is.

@@ -38,8 +38,11 @@ def snippet(run: Run) -> list[doc.Fact]:
     return [doc.Fact(name, at(place, source)) for name, place, source in known if source]
 
 
-def findings_section(run: Run) -> doc.Node:
-    """The gravest in words, other errors and warnings in a line each, notes by their names."""
+def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
+    """The gravest in words, other errors and warnings in a line each, notes by their names.
+
+    `most`: how many are in words.
+    """
     rows = run.findings.hstack(run.avoidable).to_dicts()
     if not rows:
         said = "None."
@@ -49,19 +52,19 @@ def findings_section(run: Run) -> doc.Node:
     # As the verdict has it: what a program pays for once comes after what it pays again and again.
     rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), row["id"] == "first-call"))
     both = (
-        doc.Brief([*_brief(rows, run)]),
+        doc.Brief([*_brief(rows, run, most)]),
         doc.Full(lambda: [doc.Findings(findings(rows, run))]),
     )
     return doc.Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
 
 
-def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
+def _brief(rows: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
     several = len(run.summary.recorded.sources) > 1  # then they are named
     serious = [row for row in rows if row["severity"] != "note"]
-    shown = findings(serious[:_SHOWN], run)
+    shown = findings(serious[:most], run)
     for number, row in enumerate(serious):
         told = _told(row, serious[0])
-        in_full = number < _SHOWN and not told
+        in_full = number < most and not told
         said = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
         line = ", line ", doc.Line(row["line"], row["source"]), " (the crash is of it)" * told

@@ -53,6 +53,16 @@ def onednn_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     return (section if said else doc.Full(lambda: (section,)),)
 
 
+def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
+    """Whether oneDNN is on, and how much ran on it, in one line."""
+    off = facts.findings.filter(id="onednn-off")["text"]
+    nodes = next(_nodes(facts), None)
+    if not off.is_empty():
+        yield doc.Fact("oneDNN", f"off: {off[0]}")
+    elif nodes is not None:
+        yield doc.Fact(" and ".join(facts.rewriters.kernels) or "oneDNN", nodes.text, nodes.entries)
+
+
 def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
     label = "kernels"
     if rewrites.is_empty():

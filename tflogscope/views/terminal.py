@@ -47,6 +47,22 @@ def drawn(document: doc.Document, *, to_file: bool = False, width: int | None = 
     return screen.get()
 
 
+def drawn_within(document: doc.Document, most: int, last: str) -> str:
+    """The first parts of a document that have room in so many lines, and a last line."""
+    console = make_console()
+    pen, text_, lines = _Pen(console), "", 0
+    for node in document:
+        with console.capture() as screen:
+            pen.draw([node], 0)
+        part = screen.get()
+        count = part.count("\n")
+        if lines + count < most:
+            text_, lines = text_ + part, lines + count
+    with console.capture() as screen:
+        pen.draw([doc.Paragraph(last)], 0)
+    return text_ + screen.get()
+
+
 def draw(document: doc.Document, console: Console) -> None:
     """Print a document; no line is wider than the terminal or ends with blanks."""
     _Pen(console).draw(document, 0)

@@ -29,12 +29,15 @@ _COLUMNS = (
 )
 
 
-def time_section(run: Run) -> Iterator[doc.Section]:
-    """The phases, what of each is one-time and what repeats, and their sum."""
+def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
+    """The phases, what of each is one-time and what repeats, and their sum.
+
+    A phase with less than the share `least` of the run is part of the row `other`.
+    """
     known = _parts(run)
     if not known["us"].sum():  # no phase is known, or all is in one µs
         return
-    small = pl.col("share") < _LEAST
+    small = pl.col("share") < least
     few = known.filter(small, pl.col("us") > 0)
     rows = known.filter(~small).to_dicts()
     if few.height:

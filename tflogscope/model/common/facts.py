@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from tflogscope.events.onednn_header import HeaderFacts
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.verbose import Verbose
 
 Mode = Literal["eager", "graph"]
@@ -52,6 +53,13 @@ class Recorded(NamedTuple):
     tensorflow_version: str | None
     envelope: str | None
     process: str | None
+    others_cpu_share: float | None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether other processes used so much of the machine that times say little."""
+        share = self.others_cpu_share
+        return share is not None and share >= threshold("machine.busy_share")
 
     @property
     def many_unknown(self) -> int:

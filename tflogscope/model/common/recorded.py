@@ -11,7 +11,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_MARKER
 from tflogscope.events.zone import utc_offset
 from tflogscope.model.common.facts import Recorded
-from tflogscope.model.common.origin import tensorflow_version
+from tflogscope.model.common.origin import footer_of, tensorflow_version
 
 _COUNTS = (
     *("bytes", "lines", "records", "recognised", "ignored", "unknown"),
@@ -49,7 +49,17 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
         process=_joined(
             pl.Series([span.account.process for span in events.spans], dtype=pl.String)
         ),
+        others_cpu_share=_others_share(events),
     )
+
+
+def _others_share(events: Events) -> float | None:
+    """How much of the machine other processes used, where `record` wrote it down: 0 to 1."""
+    for span in events.spans:
+        share = footer_of(span.tail).get("others_cpu_share")
+        if isinstance(share, float | int) and 0 <= share <= 1:
+            return float(share)
+    return None
 
 
 def _span(events: Events) -> tuple[int | None, int | None]:

@@ -29,7 +29,7 @@ from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
-from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order
+from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order, waiting_owners
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
 from tflogscope.model.pipeline import Evidence
@@ -190,6 +190,8 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), run_us)
     much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
+    if finding.id in waiting_owners() and evidence.recorded.is_busy:
+        much = False
     much = much or finding.facts.get("worth_a_look")
     return row.severity or ("warning" if much else "note")
 

@@ -23,6 +23,12 @@ have been there (null: all of it). Windows of one layer don't overlap; layers ad
 
 
 @cache
+def waiting_owners() -> list[str]:
+    """The ids of those whose time is gaps and waits, which a busy machine makes longer."""
+    return [row["id"] for row in packaged_toml("ledger.toml")["owner"] if row.get("waits")]
+
+
+@cache
 def owner_order() -> list[str]:
     """The ids of findings that own time, the first to be asked first (`grammars/ledger.toml`)."""
     return [row["id"] for row in packaged_toml("ledger.toml")["owner"]]

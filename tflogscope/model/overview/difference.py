@@ -38,7 +38,8 @@ TIMES = {"slower", "faster"}
 def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
-    `runs`: what each recorded. `loops`: how long what comes again and again took, in µs, without
+    `runs`: what each recorded. `busy`: the runs of which other processes used much of the machine:
+    then times are not compared. `loops`: how long what comes again and again took, in µs, without
     the log (table `repeated`). `step`: the step function (`step_calls`), with the median of its
     calls but the first of each trace, and the times that the middle half of them took; `alone`: its
     nodes and traces are the same.
@@ -55,16 +56,18 @@ def difference(before: Tables, after: Tables) -> Facts:
     known = times == {"steady_us"}
     total_us = pl.col("steady_us" if known else "total_us")
     one_us = "steady_us" if known else "duration_us"
-    step, nodes = _step(runs, one_us), _nodes(runs, total_us, one_us)
-    functions = _functions(runs, total_us, one_us)
+    busy = [side for side, run in runs.items() if _is_busy(run)]
+    step = None if busy else _step(runs, one_us)
+    nodes, functions = _nodes(runs, total_us, one_us), _functions(runs, total_us, one_us)
     if step:
         step["alone"] = not any(
             row["function"] == step["function"] and {*row["changes"]} - TIMES
             for row in [*nodes, *functions]
         )
-    return {
+    found: Facts = {
         "runs": {side: _recorded(run) for side, run in runs.items()},
-        "loops": {side: _loops(run) for side, run in runs.items()},
+        "busy": busy,
+        "loops": {side: None if busy else _loops(run) for side, run in runs.items()},
         "step": step,
         "modes": _modes(runs, total_us),
         "causes": _causes(runs, pl.col(one_us)),
@@ -75,6 +78,18 @@ def difference(before: Tables, after: Tables) -> Facts:
         "problems": None if any(r.ops.height for r in runs.values()) else problems_of(runs),
         "findings": _findings(runs),
     }
+    if busy:  # times say nothing of the program
+        for name in ("ops", "functions", "nodes", "primitives"):
+            for row in found[name]:
+                row["changes"] = [change for change in row["changes"] if change not in TIMES]
+            found[name] = [row for row in found[name] if row["changes"]]
+    return found
+
+
+def _is_busy(run: Any) -> bool:
+    """Of a `Run`, whose module imports this one."""
+    busy: bool = run.summary.recorded.is_busy
+    return busy
 
 
 def _recorded(run: Tables) -> Facts:
