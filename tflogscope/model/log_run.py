@@ -130,30 +130,28 @@ class LogRun(Run):
         from tflogscope.model.overview.limits import limit_facts
 
         of = self.stages
-        eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
-        ops = summary.op_facts(of.executions, of.statuses, of.costs)
-        functions = summary.function_facts(
-            self.functions, of.calls, self.python_functions, of.executions
+        said = Summary(
+            recorded=lambda: of.recorded,
+            eager=lambda: summary.mode_facts(self.ops, "eager"),
+            graph=lambda: summary.mode_facts(self.ops, "graph"),
+            nested=lambda: summary.nested_facts(of.executions, of.calls, of.costs),
+            ops=lambda: summary.op_facts(of.executions, of.statuses, of.costs),
+            functions=lambda: summary.function_facts(
+                self.functions, of.calls, self.python_functions, of.executions
+            ),
+            rewriters=lambda: self.rewriters,
+            lines=lambda: of.lines.facts(of.costs),
+            onednn=lambda: onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),
+            libraries=lambda: library_facts(of.linked),
+            rewrites=lambda: summary.rewrite_facts(self.rewrites),
+            eligible=lambda: summary.reason_facts(self.nodes),
+            findings=lambda: self.findings,
+            lead=lambda: lead_of(of),
+            answers=lambda: summary.story_facts(said.ops, self.ops, said.functions),
+            limits=lambda: limit_facts(of, said.eager, said.graph),
+            slowed=lambda: summary.slowed_facts(of.costs, of.calls, self.time),
         )
-        return Summary(
-            recorded=of.recorded,
-            eager=eager,
-            graph=graph,
-            nested=summary.nested_facts(of.executions, of.calls, of.costs),
-            ops=ops,
-            functions=functions,
-            rewriters=self.rewriters,
-            lines=of.lines.facts(of.costs),
-            onednn=onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),
-            libraries=library_facts(of.linked),
-            rewrites=summary.rewrite_facts(self.rewrites),
-            eligible=summary.reason_facts(self.nodes),
-            findings=self.findings,
-            lead=lead_of(of),
-            answers=summary.story_facts(ops, self.ops, functions),
-            limits=limit_facts(of, eager, graph),
-            slowed=summary.slowed_facts(of.costs, of.calls, self.time),
-        )
+        return said
 
 
 # ---- the tables ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -119,7 +119,14 @@ def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
     """
     frames = [pl.read_ipc(io.BytesIO(frame)) for frame in table["frame"].drop_nulls()]
     found = json.loads(table["json"][0])
-    return _typed(found["summary"], Summary, frames), found["recorded_as"]
+    hints = _fields(Summary).items()
+    summary = Summary(
+        **{
+            name: partial(_typed, value, hint, frames)
+            for (name, hint), value in zip(hints, found["summary"], strict=True)
+        }
+    )
+    return summary, found["recorded_as"]
 
 
 def _plain(value: Any, frames: list[bytes]) -> Any:
@@ -153,5 +160,5 @@ def _typed(value: Any, kind: Any, frames: list[pl.DataFrame]) -> Any:
 
 def _fields(kind: Any) -> dict[str, Any]:
     """The fields of a named tuple or a dataclass with their types; of any other type none."""
-    is_record = hasattr(kind, "_fields") or is_dataclass(kind)
+    is_record = hasattr(kind, "_fields") or is_dataclass(kind) or kind is Summary
     return get_type_hints(kind) if is_record else {}

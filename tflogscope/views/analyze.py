@@ -63,7 +63,7 @@ def _plain(facts: Any) -> Any:
     """Frames as rows, and tuples with names as objects."""
     if isinstance(facts, pl.DataFrame):
         return facts.to_dicts()
-    if isinstance(facts, tuple) and hasattr(facts, "_asdict"):
+    if hasattr(facts, "_asdict"):
         facts = facts._asdict()
     if isinstance(facts, dict):
         return {name: _plain(value) for name, value in facts.items()}

@@ -6,7 +6,8 @@ line of the source, from 1.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -249,8 +250,8 @@ class Lead(NamedTuple):
     edit: str | None = None
 
 
-class Summary(NamedTuple):
-    """The facts of a run.
+class Summary:
+    """The facts of a run, each made when first asked for.
 
     `ops`, `functions` and `lines` have a row for each op type, graph function and line of the
     program (`summary.op_facts`, `function_facts`, `PythonLines.facts`), `rewrites` one for each
@@ -275,6 +276,19 @@ class Summary(NamedTuple):
     answers: list[Answer]
     limits: list[Limit]
     slowed: Slowed | None
+
+    def __init__(self, **made: Callable[[], Any]) -> None:
+        """`made`: what makes each of the facts."""
+        self._made = made
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._made:
+            raise AttributeError(name)
+        found = vars(self)[name] = self._made[name]()
+        return found
+
+    def _asdict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._made}
 
     def mode(self, name: Mode) -> ModeRuns:
         """What ran in one mode."""
