@@ -76,7 +76,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 class GrammarError(TflogscopeError):
-    """A grammar file is wrong: the grammar, not the log, has to be mended."""
+    """A grammar file is wrong: the grammar, not the log, has to be fixed."""
 
     exit_code = 2
 

@@ -112,7 +112,7 @@ def _document(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"this is not TOML: {error}", str(path), "Fix the file.") from error
     except RecursionError as error:
-        raise UsageError("this is nested too deeply", str(path), "Mend the file.") from error
+        raise UsageError("this is nested too deeply", str(path), "Fix the file.") from error
 
 
 def _bytes(path: Path) -> bytes:

@@ -14,8 +14,8 @@ COLLECTED = "collected"
 """The key of a check that only a run fails that could not be read."""
 READ = "read"
 """The key of a check that only a run fails of which records can't be read that may say what ran."""
-_ABOUT = {COLLECTED: "the run could be read", READ: "the records that say what ran can be read"}
-_ABOUT_AGAINST = "A figure of the run, against the last runs of a store"
+_ABOUT = {COLLECTED: "the run could be read", READ: "the execution records can be read"}
+_ABOUT_AGAINST = "A figure of the run, compared with earlier runs in a store"
 VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
 
 

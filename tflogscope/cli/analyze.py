@@ -21,10 +21,10 @@ def analyze(
     *,
     format_name: Annotated[
         Literal["text", "markdown", "json"] | None,
-        option("--format", "The format. By default text."),
+        option("--format", "Output format. Default: text."),
     ] = None,
     as_json: Annotated[
-        bool, option("--json", "Print the same facts as one JSON object: --format json.")
+        bool, option("--json", "Print one JSON object instead: --format json.")
     ] = False,
     full: Annotated[
         bool,
@@ -32,11 +32,12 @@ def analyze(
     ] = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Show what matters most of a run in at most 40 lines.
+    """Summarize a run in at most 40 lines.
 
-    The verdict, where the time went, findings, the ops and lines of the program that take most
-    time, and whether oneDNN is on. With --full also eager and graph side by side, functions, what
-    this log can't say, and what was recorded. Markdown and JSON have all of it.
+    Shows the biggest problem and its fix, where the time went, findings, the ops and the lines of
+    the program that take most time, and whether oneDNN is on. --full adds eager and graph
+    executions, functions and their traces, what the log lacks, and how it was recorded. Markdown
+    and JSON have all of it.
 
     \b
     Examples:

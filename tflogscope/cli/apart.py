@@ -74,6 +74,6 @@ def _wait(
         signal.signal(asked[0][0], signal.SIG_DFL)
         os.kill(os.getpid(), asked[0][0])
     if late:
-        raise failed(f"no answer within {seconds:g} s (--timeout)")
-    lacked = "depth" if -code in (signal.SIGSEGV, signal.SIGBUS) else "memory"
-    raise failed(f"it needs more {lacked} than there is")
+        raise failed(f"no result within {seconds:g} s (--timeout)")
+    overflowed = -code in (signal.SIGSEGV, signal.SIGBUS)
+    raise failed("stack overflow" if overflowed else "out of memory")

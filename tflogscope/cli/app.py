@@ -118,18 +118,18 @@ def root(
         option("--version", "Print the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Say what TensorFlow's verbose log shows about each op.
+    """Analyze TensorFlow VLOG and oneDNN logs, op by op.
 
-    Did it run eagerly or in a graph, when, and for how long; was it rewritten to a oneDNN kernel;
-    which oneDNN primitives did it run, and what did they cost.
+    Shows whether each op ran eagerly or in a graph, when, and for how long; whether it ran as a
+    oneDNN kernel; and what its oneDNN primitives cost.
 
     \b
     Start here:
       tflogscope record -o run.log.zst -- python train.py
-      tflogscope analyze run.log.zst          the whole answer on one screen
+      tflogscope analyze run.log.zst          a summary on one screen
       tflogscope ops run.log.zst -o ops.csv   a row per op, for a spreadsheet
 
-    Logs may be compressed (gzip, zstd, xz, bzip2), be directories, or come from standard input.
+    Logs can be files (gzip, zstd, xz, bzip2), directories, or standard input.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

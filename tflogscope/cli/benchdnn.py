@@ -18,10 +18,10 @@ def benchdnn(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write the oneDNN primitives as lines that benchdnn runs.
+    """Write the oneDNN primitives as benchdnn cases.
 
-    One line per distinct problem, most costly first, below a comment with count and time. What
-    benchdnn has no words for is a comment with the reason, and is counted on standard error.
+    Writes one line per distinct problem, most expensive first, below a comment with count and time.
+    Problems that benchdnn can't express become comments with the reason.
 
     \b
     Examples:
@@ -39,5 +39,5 @@ def benchdnn(
     with place.opened() as stream:
         write_benchdnn(cases, stream, MADE_BY)
     if left_out := cases["reason"].count():
-        said = f"No line for {left_out:,} of {cases.height:,} problems: the comments say why."
+        said = f"No case for {left_out:,} of {cases.height:,} problems: see the comments."
         typer.echo(said, err=True)

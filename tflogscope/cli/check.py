@@ -42,43 +42,44 @@ def check(
         Path | None,
         option(
             "--policy FILE",
-            "TOML file that says what is allowed. Without it: [tool.tflogscope.check] of the "
-            "nearest pyproject.toml, else the default policy.",
+            "Read the policy from this TOML file. Default: [tool.tflogscope.check] in the "
+            "nearest pyproject.toml, else the built-in policy.",
         ),
     ] = None,
     baseline: Annotated[
-        Path | None, option("--baseline FILE", "What is in this file does not fail.")
+        Path | None, option("--baseline FILE", "Ignore violations listed in this file.")
     ] = None,
     write_baseline: Annotated[
-        Path | None, option("--write-baseline FILE", "Write what fails now, so that it passes.")
+        Path | None,
+        option("--write-baseline FILE", "Record current violations as the baseline."),
     ] = None,
     against: Annotated[
         str | None,
         option(
             "--against STORE",
-            "Compare figures with those of the last runs of this program in a store, too.",
+            "Also compare the run with earlier runs of this program in a store.",
         ),
     ] = None,
     format_name: Annotated[
         VerdictFormat | None,
         option(
             "--format",
-            "The format. By default text; in GitHub Actions text with annotations; in a file "
-            "what its suffix says: .xml JUnit, .sarif, .json, .md, .txt.",
+            "Output format. Default: text, in GitHub Actions with annotations; for a file by "
+            "its suffix: .xml (JUnit), .sarif, .json, .md, .txt.",
         ),
     ] = None,
-    as_json: Annotated[bool, option("--json", "The same as --format json.")] = False,
+    as_json: Annotated[bool, option("--json", "Same as --format json.")] = False,
     output: Annotated[
         Path | None,
-        option("--output -o FILE", "Write the result to this file, and show it as well."),
+        option("--output -o FILE", "Also write the result to this file."),
     ] = None,
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Fail if a run does not keep to a policy: for CI.
+    """Check a run against a policy; exit 1 if it fails.
 
-    By default: once a graph function has been called, no op runs eagerly but those that every
-    program has. The exit code is 1 if a check fails.
+    The built-in policy: after the first call of a graph function, no op may run eagerly except
+    those that every program runs.
 
     \b
     Examples:
@@ -142,7 +143,7 @@ def _require_one_run(name: str, write_baseline: Path | None, against: str | None
     """A baseline, and a comparison with a store, are of one run."""
     if write_baseline or against:
         option = "--write-baseline" if write_baseline else "--against"
-        raise UsageError(f"{option} takes one run, and these are several", name, "Name one.")
+        raise UsageError(f"{option} takes one run, found several", name, "Name one.")
 
 
 def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdict:
@@ -166,7 +167,7 @@ def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdic
     slowed = run.summary.slowed
     notes = verdict.notes
     if slowed is not None:
-        notes = (*notes, f"The log slowed this run: {slowed_text(slowed, 'the run')}.")
+        notes = (*notes, f"In this run {slowed_text(slowed)}.")
     return verdict._replace(checks=(*verdict.checks, *checks), notes=notes)
 
 
@@ -242,10 +243,10 @@ def _append_summary(facts: dict[str, Any]) -> None:
     text = _text(facts, "markdown").encode()
     if len(text) > _SUMMARY_BYTES:
         whole_lines = text[: text.rindex(b"\n", 0, _SUMMARY_BYTES)]
-        text = whole_lines + b"\n\nThe rest is left out: GitHub takes no more.\n"
+        text = whole_lines + b"\n\nTruncated: GitHub accepts no more.\n"
     try:
         with Path(path).open("ab") as stream:
             stream.write(text)
     except OSError as error:
-        said = f"tflogscope: {path}: the job's summary can't be written: {error.strerror}"
+        said = f"tflogscope: {path}: can't write the job summary: {error.strerror}"
         print(safe(said), file=sys.stderr)  # noqa: T201

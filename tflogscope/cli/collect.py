@@ -26,39 +26,37 @@ FAILED = 1
 
 def collect(
     inputs: Annotated[
-        list[str], argument("INPUT...", "Log files, directories of them, URLs of both.")
+        list[str], argument("INPUT...", "Log files, directories of logs, or their URLs.")
     ],
     *,
     store: Annotated[
-        str, option("--output -o STORE", "The store, a directory or URL; made if needed.")
+        str, option("--output -o STORE", "The store, a directory or URL; created if needed.")
     ],
     template: Annotated[
         str | None,
         option(
             "--run TEMPLATE",
-            "Which files are one run: '{job}/{date}/rank{rank}.log*'. Without it, each file.",
+            "Group files into runs: '{job}/{date}/rank{rank}.log*'. Default: one run per file.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        option(
-            "--workers N", "Processes of this machine. By default one for each processor.", min=1
-        ),
+        option("--workers N", "Number of local processes. Default: one per processor.", min=1),
     ] = None,
     scheduler: Annotated[
         str | None,
         option(
             "--scheduler URL",
-            "A Dask cluster instead: tcp://host:8786. Its workers read the logs themselves.",
+            "Use a Dask cluster instead: tcp://host:8786. Its workers read the logs.",
             envvar="DASK_SCHEDULER_ADDRESS",
         ),
     ] = None,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Analyze many runs, each by itself, and keep their tables in a store.
+    """Analyze many runs separately and keep their tables in a store.
 
-    Runs that the store has already, with the same log and the same tflogscope, are left out. The
-    exit code is 1 if a run failed; the others are in the store, and the table runs says why.
+    Skips runs that the store already has, from the same log and tflogscope version. The exit code
+    is 1 if a run failed; the others are stored, and the table runs has the reason.
 
     \b
     Examples:
@@ -76,7 +74,7 @@ def collect(
         scheduler = None
     if os.path.exists(store) and not _can_be_store(store):  # noqa: PTH110
         hint = "Name a store, or a directory that is empty or not there yet."
-        raise UsageError("this is not a store of runs", store, hint)
+        raise UsageError("not a store of runs", store, hint)
     version = _version(grammar)
     pool = _pool(workers, scheduler)
     if scheduler is not None:  # the workers are elsewhere
@@ -98,7 +96,7 @@ def collect(
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
     said = f"{count_of(len(rows) - len(failed), 'run')} in {store}"
-    said += f", {there:,} there already" if there else ""
+    said += f" ({there:,} unchanged)" if there else ""
     said += f", {len(failed):,} failed" if failed else ""
     print(safe(said), file=sys.stderr)  # noqa: T201
     if failed:
@@ -112,8 +110,8 @@ def _what_is_in(store: str) -> str:
     """Where a store can't be written: what is in it all the same."""
     if there := len(folder_of(store).files(RUNS)):
         said = count_of(there, "run")
-        return f"{said} in {store}. Collect again, and it goes on from there."
-    return f"No run is in {store}. Collect again where there is room to write."
+        return f"{said} in {store}. Run collect again to continue."
+    return f"No run in {store}. Run collect again where there is disk space."
 
 
 def _version(grammar: str | None) -> str:
@@ -144,7 +142,7 @@ def _pool(workers: int | None, scheduler: str | None) -> Pool:
     if scheduler is not None:
         cluster = Cluster(scheduler)
         if not cluster.workers:
-            said = f"tflogscope: {scheduler}: no worker is there yet; waiting for one"
+            said = f"tflogscope: {scheduler}: waiting for a worker"
             print(safe(said), file=sys.stderr)  # noqa: T201
         return cluster
     return Processes(workers or os.cpu_count() or 1)

@@ -12,21 +12,21 @@ from tflogscope.sources.discover import is_pipe, is_source
 
 
 def diff(
-    before: Annotated[str, argument("A", "The log of the run before.")],
-    after: Annotated[str, argument("B", "The log of the run after.")],
+    before: Annotated[str, argument("A", "The log of the earlier run.")],
+    after: Annotated[str, argument("B", "The log of the later run.")],
     *,
     output: Annotated[
         str | None,
-        option("--output -o FILE", "Write one HTML page to this file. - is standard output."),
+        option("--output -o FILE", "Write an HTML page to this file; - is standard output."),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Say what changed between two runs.
+    """Show what changed between two runs.
 
-    Which ops run in another mode or as another kernel, what is new or gone, what is traced more
-    often, what got slower. Functions are matched by name, whatever number they have.
+    Compares modes, kernels, traces, times and findings. Functions are matched by name, without
+    their number.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def diff(
     from tflogscope.views.terminal import drawn
 
     if is_pipe(before) and (after == before or is_source(after, [before])):
-        raise UsageError("this is a pipe, which gives its text once", after, "Name two logs.")
+        raise UsageError("a pipe can be read only once", after, "Name two logs.")
     place = None
     if output is not None:
         place = target(output, force=force, inputs=[before, after], file="diff.html")

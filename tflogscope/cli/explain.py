@@ -12,10 +12,10 @@ from tflogscope.cli.output import print_text
 from tflogscope.digits import whole
 from tflogscope.errors import UsageError
 
-_NOTHING = "Nothing was found that costs time or went wrong.\n"
+_NOTHING = "No problems found.\n"
 _NO_EXECUTION = (
-    "The log shows no execution, so nothing can be found in it. Record with "
-    "TF_CPP_MAX_VLOG_LEVEL=2, or with tflogscope record.\n"
+    "The log shows no execution, so there is nothing to analyze. Record with "
+    "TF_CPP_MAX_VLOG_LEVEL=2, or use tflogscope record.\n"
 )
 
 
@@ -23,7 +23,7 @@ def _line(typed: str) -> int:
     """A line's number, also as screens print it."""
     number = whole(typed.replace(",", ""))
     if not number:
-        raise BadParameter(f"{typed!r} is not a line: they count from 1")
+        raise BadParameter(f"{typed!r} is not a line number (1 or higher)")
     return number
 
 
@@ -32,27 +32,27 @@ def explain(
     *,
     op: Annotated[str | None, option("--op OP", "Explain an op type: MatMul.")] = None,
     node: Annotated[
-        str | None, option("--node NODE", "Explain a node of a graph: its name, or the end of it.")
+        str | None, option("--node NODE", "Explain a graph node: its name, or the end of it.")
     ] = None,
     line: Annotated[
         int | None,
-        option("--line N", "Explain what a line of the log is about: 5257 or 5,257.", parser=_line),
+        option("--line N", "Explain a line of the log: 5257 or 5,257.", parser=_line),
     ] = None,
     at: Annotated[
         str | None,
-        option("--at LINE", "Explain what a line of the program asked for: train.py:31."),
+        option("--at LINE", "Explain what a line of the program ran: train.py:31."),
     ] = None,
     primitive: Annotated[
         str | None,
-        option("--primitive NAME", "Explain a primitive of oneDNN by its problems: matmul."),
+        option("--primitive NAME", "Explain a oneDNN primitive, problem by problem: matmul."),
     ] = None,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Say why an op ran eagerly or in a graph, and why as this kernel.
+    """Explain why an op ran eagerly or in a graph, and why with this kernel.
 
-    With the lines that show it, what would change it, and where in TensorFlow it is decided.
-    Without --op, --node, --line, --at or --primitive it explains what it finds in the whole run.
+    Shows the evidence, what would change it, and where TensorFlow decides it. Without --op,
+    --node, --line, --at or --primitive, explains all findings of the run.
 
     \b
     Examples:
@@ -65,9 +65,9 @@ def explain(
     asked = (op, node, line, at, primitive)
     if sum(each is not None for each in asked) > 1:
         raise UsageError(
-            "--op, --node, --line, --at and --primitive are different questions",
+            "--op, --node, --line, --at and --primitive exclude each other",
             "explain",
-            "Ask one.",
+            "Use one.",
         )
     with opened(named_inputs(logs), grammar, again=True) as run:
         # Not before: polars is imported while the log is scanned.

@@ -33,7 +33,7 @@ def export(
         str,
         option(
             "--table NAME",
-            f"Which table: {', '.join(TABLES)}; of a store runs, too.",
+            f"The table: {', '.join(TABLES)}; in a store also runs.",
             autocompletion=_complete_table,
         ),
     ],
@@ -45,10 +45,10 @@ def export(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write one of the tables, to a file or a pipe.
+    """Write one of the tables to a file or a pipe.
 
-    CSV is made to be opened in a spreadsheet: text that it would run as a formula gets a leading
-    quote. JSON, JSON Lines, Parquet and Arrow hold the exact text.
+    CSV is safe for spreadsheets: text that would run as a formula gets a leading quote. JSON, JSON
+    Lines, Parquet and Arrow keep the exact text.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ app = typer.Typer(name="grammar", add_completion=False, rich_markup_mode=None)
 
 @app.callback(invoke_without_command=True)
 def grammar(context: typer.Context) -> None:
-    """Try your own grammar files, which add messages to those that tflogscope knows."""
+    """Test your own grammar files, which add messages to the built-in ones."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
@@ -31,11 +31,10 @@ def grammar(context: typer.Context) -> None:
 def check(
     files: Annotated[list[Path], argument("FILE", "Your own grammar files (TOML).")],
 ) -> None:
-    """Try each sample of grammar files against its template.
+    """Test each sample in grammar files against its template.
 
-    Where a sample departs from it, the line is shown with a caret at the place, and what was
-    expected there. The files may build on each other, and on those that tflogscope has. The exit
-    code is 1 if a sample does not fit.
+    Shows where a sample departs from its template, and what was expected there. Files may build on
+    each other and on the built-in ones. The exit code is 1 if a sample doesn't fit.
 
     \b
     Examples:
@@ -60,6 +59,6 @@ def check(
     tried += sum(len(each.samples) for each in own.prefixes)
     tried += sum(len(each.samples) for each in own.envelopes)
     doubt = f"{len(found):,} {'does' if len(found) == 1 else 'do'} not fit" if found else "all fit"
-    print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tried: {doubt}", ""]))
+    print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tested: {doubt}", ""]))
     if found:
         raise typer.Exit(FAILED)

@@ -54,7 +54,7 @@ def named_inputs(logs: list[str] | None) -> list[str]:
     if logs:
         return logs
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("no log is named", hint="Name a file or a directory, or pipe a log in.")
+        raise UsageError("no log given", hint="Name a file or a directory, or pipe a log in.")
     return ["-"]
 
 
@@ -68,7 +68,7 @@ def opened_store(inputs: list[str]) -> Store | None:
     found = [store_and_run(each) for each in inputs]
     stores = [each for each in found if each is not None]
     if stores and len(found) > 1:
-        raise UsageError("a store is read by itself", stores[0][0], "Name one store, or one run.")
+        raise UsageError("a store can't be combined", stores[0][0], "Name one store, or one run.")
     if not stores or stores[0][1] is not None:
         return None
     from tflogscope.stores.store import open_store
@@ -121,7 +121,8 @@ def require_one(inputs: list[str], parts: list[Part]) -> None:
     if len(parts) > 1:
         example = f" ({parts[0].name})" if len(inputs) < 2 else ""
         hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
-        raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
+        named = " and ".join(inputs[:2])
+        raise UsageError(f"expected one run, found {len(parts)}", named, hint)
 
 
 @contextmanager
@@ -138,8 +139,8 @@ def opened_each(
 
         name, id_ = stored
         if id_ is None:
-            hint = "Name one run (STORE#ID); ops, query, export, check and report take all."
-            raise UsageError("this is a store of many runs", name, hint)
+            hint = "Name one run (STORE#ID); ops, query, export, check and report accept a store."
+            raise UsageError("expected one run, found a store", name, hint)
         store = open_store(name)
         yield [Part((), "")], iter([StoredRun(store, store.row(id_))])
         return
@@ -192,5 +193,5 @@ def stored(runs: Iterable[Run]) -> Iterator[Store]:
 
 def _warn_of_order(part: Part) -> None:
     order = " ".join(part.in_order)
-    said = f"what goes on from one part to the next is lost unless they are named in order: {order}"
+    said = f"executions that span two parts are lost unless the parts are named in order: {order}"
     print(safe(f"tflogscope: {said}"), file=sys.stderr)  # noqa: T201

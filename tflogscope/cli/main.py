@@ -1,7 +1,7 @@
 """Where the program starts and ends: every way to end is mapped to its exit code here.
 
-0 fine, 1 a check failed, 2 wrong usage, 3 the input can't be read or nothing in it was recognised,
-4 a fault of tflogscope's own, 130 interrupted; 141 if the reader of the output went away
+0 success, 1 a check failed, 2 usage error, 3 the input can't be read or nothing in it is
+recognized, 4 internal error, 130 interrupted; 141 if the reader of the output went away
 (`tflogscope … | head`), as the shell reports it for any program.
 """
 
@@ -40,7 +40,7 @@ FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 # What a name of the user's can meet wherever it is looked at.
 _NAME_ERRORS = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
-_MEMORY = "docs/commands.md says how much is needed. Is it limited? See: ulimit -v"
+_MEMORY = "See docs/commands.md for how much is needed, and ulimit -v for a limit."
 _NO_THREAD = "can't start new thread"
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 
@@ -197,7 +197,7 @@ def _fault(error: BaseException) -> int:
         traceback.print_exception(error)
     full = getattr(error, "errno", None) == errno.ENOMEM
     if full or isinstance(error, MemoryError) or _NO_THREAD in str(error):
-        _say("there is not enough memory", hint=_MEMORY)
+        _say("out of memory", hint=_MEMORY)
         return FAULT
     if is_damage(error):
         _say(f"a file of the store is damaged: {error}", hint="Collect the runs into a new store.")
@@ -206,7 +206,7 @@ def _fault(error: BaseException) -> int:
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     kind = type(error).__name__
     _say(
-        f"a fault of tflogscope's own: {kind}: {str(error)[:_LONGEST]}{place}",
-        hint="Please report it with the output of the same command under TFLOGSCOPE_TRACEBACK=1",
+        f"internal error: {kind}: {str(error)[:_LONGEST]}{place}",
+        hint="Please report it, with the output of the same command under TFLOGSCOPE_TRACEBACK=1.",
     )
     return FAULT

@@ -17,10 +17,10 @@ def ops(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Count and time each op, eager and in graphs apart, the most time first.
+    """Count and time each op by mode, most time first.
 
-    One row per mode, op, kernel and way of rewriting: how often it ran, for how long, in which
-    functions, and which oneDNN implementations it used. Times are in µs.
+    Prints one row per mode, op, kernel and rewrite: executions, times in µs, functions, and oneDNN
+    implementations.
 
     \b
     Examples:

@@ -26,34 +26,33 @@ Logs = Annotated[
     list[str] | None,
     argument(
         "LOG",
-        "Log files, compressed or not, directories of them, or - for standard input; "
-        "or STORE#ID, a run of a store. "
-        "Without any, standard input is read if it is not a terminal.",
+        "Log files (compressed or not), directories of logs, - for standard input, "
+        "or STORE#ID for one run of a store. Default: standard input if it is not a terminal.",
     ),
 ]
 OwnGrammar = Annotated[
     str | None,
     option(
         "--grammar DIR",
-        "Read your own grammar files in this directory too: see tflogscope grammar check.",
+        "Also read your own grammar files from this directory (see tflogscope grammar check).",
     ),
 ]
 Where = Annotated[
     str | None,
     option(
         "--where CONDITION",
-        "Only rows for which this SQL condition holds: \"op = 'MatMul' AND mode = 'graph'\".",
+        "Keep only rows that match this SQL condition: \"op = 'MatMul' AND mode = 'graph'\".",
     ),
 ]
 Sort = Annotated[
     str | None,
-    option("--sort COLUMN", "Sort by this column: amounts from the largest, names and lines up."),
+    option("--sort COLUMN", "Sort by this column: numbers descending, names and lines ascending."),
 ]
-Top = Annotated[int | None, option("--top N", "Only the first N rows.", min=1)]
+Top = Annotated[int | None, option("--top N", "Keep only the first N rows.", min=1)]
 Output = Annotated[
     str | None,
     option(
-        "--output -o FILE", "Write to this file; its suffix says the format. - is standard output."
+        "--output -o FILE", "Write to this file, in the format of its suffix; - is standard output."
     ),
 ]
 if TYPE_CHECKING:
@@ -64,9 +63,8 @@ FormatName = Annotated[
     _Format | None,
     option(
         "--format",
-        "The format. By default what the file's suffix says; "
-        "a table on a terminal; CSV into a pipe.",
+        "Output format. Default: by the file's suffix; a table on a terminal; CSV in a pipe.",
     ),
 ]
 Force = Annotated[bool, option("--force", "Replace an existing file.")]
-AsJson = Annotated[bool, option("--json", "Print the same facts as one JSON object.")]
+AsJson = Annotated[bool, option("--json", "Print one JSON object instead.")]

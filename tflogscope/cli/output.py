@@ -62,7 +62,7 @@ def target(output: str | None, *, force: bool, inputs: list[str], file: str = ""
     """
     if output is None or output == "-":
         if file and sys.stdout.isatty():
-            raise UsageError("this is not for a terminal", None, f"Name a file: -o {file}")
+            raise UsageError("refusing to print this to a terminal", None, f"Use -o {file}.")
         return Target(None, force)
     refuse_input(output, inputs)
     refuse_bad_target(output, force=force)
@@ -129,7 +129,7 @@ def destination(
         terminal = sys.stdout.isatty()
         name = chosen or ("table" if terminal else "csv")
         if terminal and name in FORMATS and FORMATS[name].binary:
-            raise UsageError(f"{name} is not text", "standard output", "Name a file with -o FILE.")
+            raise UsageError(f"{name} is binary", "standard output", "Name a file with -o FILE.")
     else:
         name = chosen or format_of_file(output).name
     return Destination(target(output, force=force, inputs=inputs), name)

@@ -19,22 +19,22 @@ def query(
     words: Annotated[
         list[str] | None,
         argument(
-            "[LOG...] SELECT", "Logs as for the other commands, and last the statement, in quotes."
+            "[LOG...] SELECT", "Logs as for the other commands, then the statement, in quotes."
         ),
     ] = None,
     *,
     timeout: Annotated[
         float,
-        option("--timeout SECONDS", "End the command if it takes longer; 0: never.", min=0),
+        option("--timeout SECONDS", "Stop after this time; 0 means never.", min=0),
     ] = 600,
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Answer a SELECT over the tables: timeline, ops, functions, nodes, and the others.
+    """Run a SELECT over the tables (timeline, ops, functions, nodes and the others).
 
-    The columns are those of `export`. Only the tables that the statement names are made.
+    Columns are those of `export`. Only the tables that the statement names are built.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def query(
       tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
     """
     if not words or os.path.exists(words[-1]):  # noqa: PTH110  # false for names too long
-        raise UsageError("no statement is given", "query", "Write it last, in quotes.")
+        raise UsageError("no statement given", "query", "Write it last, in quotes.")
     statement = words[-1]
     go_apart(_failed, timeout)
     from tflogscope.query.sql import require_select, select
@@ -62,7 +62,7 @@ def query(
 
 
 def _failed(what: str) -> UsageError:
-    hint = "Ask for less: with WHERE, LIMIT, fewer JOINs, or shorter expressions."
+    hint = "Simplify the query: use WHERE or LIMIT, fewer JOINs, or shorter expressions."
     return UsageError(what, "query", hint)
 
 

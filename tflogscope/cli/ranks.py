@@ -32,11 +32,10 @@ def ranks(
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Compare the ranks of one run: what differs, and who waits for whom.
+    """Compare the ranks of one run: differences and stragglers.
 
-    Functions, kernels, oneDNN implementations, settings and releases should be equal, and so should
-    what each step computes. The rank that others wait for is the one that comes last to the
-    collectives: it is in them for the shortest time.
+    Functions, kernels, oneDNN implementations, settings, releases and steps should be equal. The
+    straggler is the rank that reaches the collectives last: it spends the least time in them.
 
     \b
     Examples:
@@ -82,12 +81,12 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
         with opened_each(inputs, grammar) as (parts, opened):
             if not are_together(parts):
                 hint = "Name the logs of all ranks, or a store."
-                raise UsageError("this is the log of one process", inputs[0], hint)
+                raise UsageError("the log of one process", inputs[0], hint)
             with stored(opened) as made:
                 yield made
         return
     if "-" in inputs:
-        raise UsageError("ranks are in logs of their own", None, "Name the logs, or a store.")
+        raise UsageError("each rank needs its own log", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         runs = name_runs(inputs, None, [], load_grammar(grammar))
         pool = Processes(min(len(runs), os.cpu_count() or 1))

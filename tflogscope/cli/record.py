@@ -37,34 +37,34 @@ def record(
         Path | None,
         option(
             "-o --output FILE",
-            "Where the log goes, compressed if it ends in .zst or .gz; "
+            "Write the log to this file, compressed if it ends in .zst or .gz; "
             "{rank}, {host} and {pid} are filled in. "
-            "Without it, a file named after the time of day.",
+            "Default: a file named after the current time.",
         ),
     ] = None,
     lines: Annotated[
         bool,
         option(
             "--lines/--no-lines",
-            "Write down which line of the program asked for an eager op or a graph's node.",
+            "Log the line of the program that called each eager op or created each graph node.",
         ),
     ] = True,
     calibrate: Annotated[
         bool,
         option(
             "--calibrate",
-            "First run the program once without a log, for what its functions take then.",
+            "Run once without logging first, to measure true call times.",
         ),
     ] = False,
     watch: Annotated[
-        bool, option("--watch", "Show the run while it goes on, as watch does.")
+        bool, option("--watch", "Show the analysis during the run, as watch does.")
     ] = False,
     force: Force = False,
 ) -> None:
-    """Run a program and record its log, in a few per cent of the size of a full one.
+    """Run a program and record its log, at a few percent of the size of a full log.
 
-    The program's own output goes on to standard output, TensorFlow's warnings and errors go on to
-    standard error; its exit status becomes that of this command. The log holds all of it.
+    The program's output still goes to standard output, TensorFlow's warnings and errors to
+    standard error, and its exit status is passed on. The log contains everything.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def record(
 
     if not command:
         raise UsageError(
-            "no program is named", "record", "Write it after `--`: record -- python train.py"
+            "no program given", "record", "Write it after `--`: record -- python train.py"
         )
     given = given_environment()
     rank = rank_of(given)
@@ -126,7 +126,7 @@ def record(
         except TflogscopeError as error:
             typer.echo(f"tflogscope: {safe(error.what)}", err=True)
         if recorded.status and recorded.hidden:
-            typer.echo("\nThe program's last lines", err=True)
+            typer.echo("\nLast lines of the program:", err=True)
             for line in recorded.hidden.decode(errors="replace").splitlines()[-_LAST_LINES:]:
                 typer.echo(f"  {safe(line)}", err=True)
             typer.echo(err=True)
@@ -147,7 +147,7 @@ def _calibrated(command: list[str], given: dict[str, str], log: LogFile) -> dict
         log.close()
         raise
     if not taken:
-        said = "nothing is calibrated: no tf.function was called twice in the run without a log"
+        said = "not calibrated: the run without logging called no tf.function twice"
         typer.echo(f"tflogscope: {said}", err=True)
     return taken
 
@@ -157,15 +157,15 @@ def _said(recorded: Recorded, path: Path) -> Iterator[str]:
     packed, whole = size_of(path.stat().st_size), size_of(recorded.bytes)
     if recorded.lost is not None:
         reason = recorded.lost.strerror or recorded.lost
-        yield f"{path}: can't write: {reason}. The program went on; its log ends after {packed}."
+        yield f"{path}: can't write: {reason}. The program continued; its log ends after {packed}."
     else:
-        sizes = f"{packed}, {whole} unpacked" if path.suffix in {".zst", ".gz"} else packed
+        sizes = f"{packed}, {whole} uncompressed" if path.suffix in {".zst", ".gz"} else packed
         lines = count_of(recorded.lines, "line")
-        yield f"{lines} of {recorded.seconds:.1f} s are in {path} ({sizes})"
+        yield f"recorded {lines} in {recorded.seconds:.1f} s to {path} ({sizes})"
         if not recorded.has_records:
-            yield "TensorFlow wrote no record." + ("" if recorded.status else f" {KEPT_BACK}")
+            yield "TensorFlow wrote no records." + ("" if recorded.status else f" {KEPT_BACK}")
     if recorded.unseen is not None and not isinstance(recorded.unseen, BrokenPipeError):
         reason = recorded.unseen.strerror or recorded.unseen
-        yield f"standard output: can't write: {reason}. What the program printed is in the log."
+        yield f"standard output: can't write: {reason}. The log has the program's output."
     if recorded.goes_on:
-        yield "what the program left running goes on, and nobody reads what it writes"
+        yield "processes that the program started are still running; their output is not recorded"

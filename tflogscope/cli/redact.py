@@ -37,25 +37,25 @@ def redact(
         str | None,
         option(
             "--map FILE",
-            "Keep key and names here (JSON). If the file exists, its key is used, and names "
-            "are added. It is not for sharing.",
+            "Keep key and names in this JSON file. If it exists, its key is reused and names are "
+            "added. Don't share it.",
         ),
     ] = None,
     keep: Annotated[
         str | None,
         option(
             "--keep KINDS",
-            "Names to leave as they are: ops, functions, nodes, with commas between.",
+            "Keep these names unchanged: ops, functions, nodes (comma-separated).",
         ),
     ] = None,
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write the same log with the program's own names replaced, to share it.
+    """Write a copy of the log that can be shared, with the program's names replaced.
 
-    Names of nodes, functions, files, hosts, users and commands become stable pseudonyms. What the
-    program printed, and all that is not understood, is dropped and counted. Shapes, lines and
-    times stay.
+    Names of nodes, functions, files, hosts, users and commands become stable pseudonyms. The
+    program's output and unrecognized text are dropped and counted. Shapes, line numbers and times
+    stay.
 
     \b
     Examples:

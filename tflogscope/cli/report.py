@@ -21,23 +21,23 @@ def report(
     logs: Logs = None,
     *,
     output: Annotated[
-        str | None, option("--output -o FILE", "Write to this file. - is standard output.")
+        str | None, option("--output -o FILE", "Write to this file; - is standard output.")
     ] = None,
     full: Annotated[
-        bool, option("--full", "Leave nothing out, however large the page becomes.")
+        bool, option("--full", "Omit nothing, however large the page becomes.")
     ] = False,
     redacted: Annotated[
         bool,
-        option("--redacted", "Replace the program's own names by pseudonyms, to share the page."),
+        option("--redacted", "Replace the program's names by pseudonyms, to share the page."),
     ] = False,
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write the run as one HTML page that needs no network.
+    """Write a run as one self-contained HTML page.
 
-    Findings, an interactive timeline, tables of ops and functions, what oneDNN ran, and what
-    is not in the log. It is self-contained, so it can be mailed. Of a store it is an
-    overview of the runs, with a page for each of them in a folder beside it.
+    Contains findings, an interactive timeline, tables of ops and functions, oneDNN primitives, and
+    what the log lacks. For a store, writes an overview of the runs and a folder with a page for
+    each.
 
     \b
     Examples:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Program = Annotated[str, argument("PROGRAM.py", "The Python program to run.")]
 Arguments = Annotated[
     list[str] | None,
-    argument("ARGS", "What the program finds in sys.argv; options among them are its own."),
+    argument("ARGS", "Arguments of the program (its sys.argv)."),
 ]
 Log = Annotated[
     Path | None,
     option(
         "--output -o FILE",
-        "Write the log that TensorFlow would have written; what the program prints is in it. "
+        "Write the log that TensorFlow would have written, with the program's output. "
         "Compressed if it ends in .zst or .gz; - is standard output.",
     ),
 ]
@@ -42,24 +42,23 @@ Dialect = Annotated[
     str,
     option(
         "--dialect",
-        "The release to follow: 2.8, 2.13, 2.16, 2.20 or 2.21; the log is like its logs. "
-        "From 2.16 on, tf.keras is Keras 3.",
+        "Simulate this release: 2.8, 2.13, 2.16, 2.20 or 2.21. From 2.16 on, tf.keras is Keras 3.",
     ),
 ]
 TruthFile = Annotated[
-    Path | None, option("--truth FILE", "Write beside the log what really happened, as JSON lines.")
+    Path | None, option("--truth FILE", "Also write what really happened, as JSON Lines.")
 ]
 Level = Annotated[int, option("--level", "TF_CPP_MAX_VLOG_LEVEL.", min=0, max=4)]
 Modules = Annotated[str, option("--vmodule NAME=N,…", "TF_CPP_VMODULE.")]
 ThreadIds = Annotated[bool, option("--thread-ids", "TF_CPP_LOG_THREAD_ID=1.")]
 Seed = Annotated[int, option("--seed", "The same seed gives the same log.")]
-Threads = Annotated[int, option("--threads", "On how many threads nodes run.", min=1, max=64)]
+Threads = Annotated[int, option("--threads", "Threads that run nodes.", min=1, max=64)]
 NoOneDNN = Annotated[bool, option("--no-onednn", "TF_ENABLE_ONEDNN_OPTS=0.")]
 Faults = Annotated[
     str,
     option(
         "--faults NAME,…",
-        "What goes wrong with the log: processes, clock, torn, late, prints, bytes, kill.",
+        "Faults to put into the log: processes, clock, torn, late, prints, bytes, kill.",
     ),
 ]
 
@@ -113,14 +112,12 @@ def simulate(  # noqa: PLR0917 - the options of the command
 ) -> None:
     """Run a program on the reference runtime: a small TensorFlow in Python and NumPy.
 
-    `import tensorflow`, `from tensorflow import keras` and `import keras` in it mean the runtime,
-    in which every op, function and graph is Python that you can read and step through. What the
-    program prints, its exit status and its uncaught exceptions are its own. With -o it leaves the
-    log behind that TensorFlow would have written; options stand before PROGRAM.py or right behind
-    it.
+    `import tensorflow` and `import keras` load the runtime, whose ops, functions and graphs are
+    plain Python that you can step through. With -o, writes the log that TensorFlow would have
+    written. Put options before PROGRAM.py or right after it.
 
-    The program runs with all your rights: this is not a sandbox. The exit status is the program's
-    own, so 1 does not say that a check failed.
+    The program runs with all your rights: this is not a sandbox. The exit status is that of the
+    program.
 
     \b
     Examples:
@@ -164,11 +161,9 @@ def _refuse_what_needs_a_log(settings: Settings, truth: Path | None) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from error
     if truth is not None:
-        raise UsageError("--truth needs a log to be the truth about", hint="Add -o run.log.")
+        raise UsageError("--truth needs a log", hint="Add -o run.log.")
     if settings != Settings(settings.release):
-        raise UsageError(
-            "options say how a log is written, and none is", hint="Add -o run.log, or leave them."
-        )
+        raise UsageError("these options need a log", hint="Add -o run.log, or remove them.")
 
 
 def _opened(path: Path) -> AbstractContextManager[Sink]:

@@ -27,29 +27,28 @@ def timeline(
         str | None,
         option(
             "--from WHEN",
-            "Begin there: a line (30882), a time (03:56:54.2, or with the date), or a time "
-            "since the begin (+1.5s, +200ms, +2min).",
+            "Start at a line (30882), a time (03:56:54.2, or with the date), or an offset from "
+            "the start (+1.5s, +200ms, +2min).",
         ),
     ] = None,
-    end: Annotated[str | None, option("--to WHEN", "End there.")] = None,
+    end: Annotated[str | None, option("--to WHEN", "End at a line, time or offset.")] = None,
     function: Annotated[
         str | None,
         option(
             "--function NAME",
-            "Only calls of this function and what runs inside: train_function, or one trace "
+            "Show only calls of this function and what they run: train_function, or one trace "
             "of it, train_function_809.",
         ),
     ] = None,
-    call: Annotated[int | None, option("--call N", "Only this call.")] = None,
+    call: Annotated[int | None, option("--call N", "Show only this call.")] = None,
     where: Where = None,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Draw eager against graph over time.
+    """Draw eager and graph execution over time.
 
-    Lanes for eager ops, for each function's calls, for the kernels that ran inside, those of
-    oneDNN apart, and for oneDNN's primitives: how busy each part of the time was. Below, the
-    longest times in which nothing ran.
+    Shows how busy each lane was: eager ops, the calls of each function, their kernels, their oneDNN
+    kernels, and oneDNN primitives. Lists the longest idle times.
 
     \b
     Examples:
@@ -79,7 +78,7 @@ def timeline(
         activity = read_activity(run, rows, columns, first=first, last=last)
         if not activity.all.runs:
             asked = (begin, end, function, call, where)
-            hint = None if asked == (None,) * 5 else "The timeline without options shows all."
+            hint = None if asked == (None,) * 5 else "Run timeline without options to see all."
             raise UsageError("nothing ran there" if hint else "nothing ran in this log", hint=hint)
         if as_json:
             text = json_object(_facts(run, activity))

@@ -21,17 +21,16 @@ def trace(
         str | None,
         option(
             f"--format {'|'.join(TRACE_FORMATS)}",
-            "The format. By default what the file's suffix says, else chrome.",
+            "Output format. Default: by the file's suffix, else chrome.",
         ),
     ] = None,
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write the run as a trace, for Perfetto, chrome://tracing, speedscope or flame graphs.
+    """Write the run as a trace for Perfetto, chrome://tracing, speedscope or flame graphs.
 
-    A track for each thread, or, where the log has no threads, lanes in which nothing overlaps.
-    Calls are above their ops, ops above their oneDNN primitives. A file for flame graphs (.folded)
-    has the time of each stack instead.
+    Has one track per thread or, if the log has no threads, per lane. Calls contain their ops, ops
+    their oneDNN primitives. A flame graph file (.folded) has the time of each stack instead.
 
     \b
     Examples:
@@ -51,9 +50,9 @@ def trace(
 def _say_what_is_not_true(clock: str, left_out: int) -> None:
     """Say on standard error what the picture can't show as it was."""
     if clock == "lines":
-        typer.echo("The log has no times: in the trace a line counts as 1 µs.", err=True)
+        typer.echo("The log has no timestamps; the trace counts a line as 1 µs.", err=True)
     if clock == "durations":
-        said = "oneDNN's lines have no times: in the trace they are back to back."
+        said = "oneDNN's lines have no timestamps; in the trace they are back to back."
         typer.echo(said, err=True)
     if left_out:
-        typer.echo(f"Left out, for their records have no time: {left_out:,} executions.", err=True)
+        typer.echo(f"Omitted {left_out:,} executions whose records have no timestamp.", err=True)

@@ -9,7 +9,7 @@ from tflogscope.cli.output import destination, print_text
 
 
 def trend(
-    store: Annotated[str, argument("STORE", "What collect made.")],
+    store: Annotated[str, argument("STORE", "A store made by collect.")],
     *,
     output: Output = None,
     format_name: FormatName = None,
@@ -17,9 +17,8 @@ def trend(
 ) -> None:
     """Show how a program's runs changed over time, and since which run.
 
-    Step time, the share of eager ops and of oneDNN kernels, eager ops a step, traces and findings
-    of each run, in the order of their start. A change is named where it is larger than the spread
-    of the runs around it.
+    Lists step time, the shares of eager ops and oneDNN kernels, eager ops per step, traces and
+    findings of each run, in order of start. Reports changes beyond run-to-run noise.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TICK = 0.5  # seconds between two pictures
 _RATE_SECONDS = 3.0
 _QUIET = 2.0  # seconds without a line until that is said
-_KEYS = "q quit and print the analysis · ↑↓ scroll"
+_KEYS = "q: quit and print the analysis · ↑↓: scroll"
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 
 
@@ -44,16 +44,16 @@ def watch(
         str | None,
         argument(
             "LOG",
-            "A log that is being written, one process of it (LOG#0), or - for standard input. "
-            "Without it, standard input is read if it is not a terminal.",
+            "A growing log, one process of it (LOG#0), or - for standard input. "
+            "Default: standard input if it is not a terminal.",
         ),
     ] = None,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Show the analysis of a run while it goes on, on the whole terminal.
+    """Show the analysis of a running program, full screen.
 
-    The first screen of `analyze`, redrawn as the log grows. Each part of the log is read once. It
-    follows a file that grows, is replaced or cut short, and pipes.
+    Redraws the screen of `analyze` as the log grows. Follows pipes and files that grow, are
+    replaced or truncated.
 
     \b
     Keys: arrows scroll, q quits and prints the analysis.
@@ -83,9 +83,7 @@ def watch(
 def require_terminal(what: str) -> None:
     """Raise UsageError if there is no terminal to draw on."""
     if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        raise UsageError(
-            "there is no terminal to draw on", what, "tflogscope analyze LOG shows what there is."
-        )
+        raise UsageError("needs a terminal", what, "Use tflogscope analyze LOG instead.")
 
 
 def print_run(run: LogRun) -> None:
@@ -189,14 +187,14 @@ class Watching:
         said = [
             " ".join(filter(None, (named, growing.process))),
             f"{size_of(after)}, {count_of(growing.lines, 'line')}",
-            f"began {len(growing.beginnings)} times" if len(growing.beginnings) > 1 else "",
+            f"started {len(growing.beginnings)} times" if len(growing.beginnings) > 1 else "",
         ]
         if growing.scan.has_ended:
-            said.append("the log has ended")
+            said.append("log ended")
         elif quiet > _QUIET:
             said.append(f"no new line for {duration(quiet * 1e6)}")
         else:
-            said.append(f"{size_of(int(rate))} a second")
+            said.append(f"{size_of(int(rate))}/s")
         if self._latest.of_lines < growing.lines:
             said.append(f"analysis of the first {self._latest.of_lines:,} lines")
         return " · ".join(filter(None, said))
@@ -254,7 +252,7 @@ class Screen:
                 watching.show(keys, until_end=True)
             self.is_shown = False
             if not watching.growing.scan.has_ended:
-                typer.echo("tflogscope: the recording goes on", err=True)
+                typer.echo("tflogscope: recording continues", err=True)
             watching.growing.scan.wait()
         except BaseException as error:  # noqa: BLE001  (raised again by `print_run`)
             self._error = error

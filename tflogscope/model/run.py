@@ -150,7 +150,7 @@ class Run(Tables):
             return explainer.line(line) | {"text": self.line_text(line)}
         if at is not None:
             return explainer.at(at)
-        raise UsageError("nothing is asked for", "explain", "Give op, node, line or at.")
+        raise UsageError("no subject given", "explain", "Pass op, node, line, at or primitive.")
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""

@@ -38,7 +38,7 @@ MODULES = (
     Module("op_kernel", 1, "which kernel runs an eager op"),
     Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),
     Module("remapper", 2, "fusions of several ops into one"),
-    Module("tape", 1, "gradients that are worked out eagerly"),
+    Module("tape", 1, "gradients computed eagerly"),
     Module("function", 2, "which function kernels are made for (to 2.19)"),
     Module("function_def_utils", 2, "which function kernels are made for (from 2.20 on)"),
     Module("device_compiler", 1, "how long XLA compiled (from 2.11 on)"),

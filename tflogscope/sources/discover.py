@@ -33,7 +33,7 @@ def find_sources(
     """
     if not inputs:
         raise UsageError(
-            "no log is named", hint="Name a file or a directory, or - for standard input."
+            "no log given", hint="Name a file or a directory, or - for standard input."
         )
     sources: list[Source] = []
     seen: set[object] = set()

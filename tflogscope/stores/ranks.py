@@ -48,7 +48,7 @@ def rank_facts(store: Store) -> list[Facts]:
     if not several and store.of_one_run:
         return []
     if not several:
-        raise UsageError("no run has two ranks here", store.name, _HINT if groups else _NO_CLUSTER)
+        raise UsageError("no run with two ranks", store.name, _HINT if groups else _NO_CLUSTER)
     jobs = len({job for _, job in groups}) > 1
     return [
         _facts(store, (f"{name} ({job})" if name else job) if jobs else name, rows)

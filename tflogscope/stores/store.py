@@ -34,7 +34,7 @@ def store_folder(path: str | os.PathLike[str]) -> Folder:
     """
     name = os.fspath(path)
     if not is_store(name):
-        raise InputError("this is not a store of runs", name, "tflogscope collect makes one.")
+        raise InputError("not a store of runs", name, "Create one with tflogscope collect.")
     return folder_of(name)
 
 

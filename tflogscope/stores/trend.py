@@ -180,7 +180,7 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
         hint = (
             f"{count_of(last.height, 'good run')} of {function} {are} earlier; {_LEAST} are needed."
         )
-        raise UsageError("there are too few runs to compare with", store.name, hint)
+        raise UsageError("too few runs to compare with", store.name, hint)
     estimated = own["step_estimated"]
     same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
     last = last.with_columns(step_us=same)

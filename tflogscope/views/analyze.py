@@ -163,7 +163,7 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
         runs = counted.executions
         ran.append({"mode": mode, "what": what, "runs": runs, "us": time, "share": share})
         if counted.dead:
-            ran.append({"mode": mode, "what": "branches not taken", "runs": counted.dead})
+            ran.append({"mode": mode, "what": "dead (branch not taken)", "runs": counted.dead})
     if not ran:
         return ()
     columns = (
@@ -183,8 +183,8 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
     nested = facts.nested
     if nested.ops:
         took = "" if nested.ops_us is None else f" ({duration(nested.ops_us)})"
-        text = f"{count_of(nested.ops, 'eager op')}{took} ran in Python code inside calls"
-        said.append(doc.Paragraph(f"{text}: that time is in the calls and their nodes, too."))
+        text = f"{count_of(nested.ops, 'eager op')}{took} ran in Python code inside function calls"
+        said.append(doc.Paragraph(f"{text}, whose time includes them."))
     return (doc.Section("Eager and graph", said, "modes"),)
 
 
@@ -219,26 +219,26 @@ _OPS = (
     Column("kernel", "kernel", "name"),
     Column("rewrite", "rewrite"),
     Column("executions", "runs", "count"),
-    Column("dead", "dead", "count", "on a branch that was not taken: nothing ran", paper=False),
-    Column("steady_us", "time", "us", "without the log, estimated"),
+    Column("dead", "dead", "count", "on a branch not taken: nothing ran", paper=False),
+    Column("steady_us", "time", "us", "without logging, estimated"),
     _SHARE,
     Column("total_us", "as printed", "us"),
     Column("mean_us", "mean", "us"),
     Column("min_us", "min", "us", paper=False),
     Column("p50_us", "median", "us", paper=False),
-    Column("p95_us", "95 %", "us", "95 of 100 took this long or less", paper=False),
+    Column("p95_us", "p95", "us", "95% took this long or less", paper=False),
     Column("max_us", "max", "us"),
     Column("primitives", "primitives", "count"),
     Column("primitive_us", "time in primitives", "us"),
     Column("implementations", "implementations", "list"),
     Column("functions", "functions", "list", paper=False),
     Column("causes", "causes", "list"),
-    Column("python", "mostly asked for by", "name", "a line of the program"),
+    Column("python", "mostly from", "name", "a line of the program"),
     Column("first_line", "first line", "line"),
 )
 _SUMS = (
-    "Times are sums: what ran at the same time on several threads adds up. Below, calls count from "
-    "Executing op on, without their instantiation. A click on a heading sorts."
+    "Times are sums over all threads. Calls exclude the instantiation of their function. "
+    "Click a heading to sort."
 )
 
 
@@ -246,7 +246,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     """Ops, the most time first: op types eager against graph; on a page, the table `ops`."""
     facts = run.summary
     if facts.ops.is_empty():
-        return doc.Full(lambda: [_empty("ops", "Ops", "No execution of an op is in the log.")])
+        return doc.Full(lambda: [_empty("ops", "Ops", "The log shows no op execution.")])
     ops = facts.ops.head(most).to_dicts()
     more = facts.ops.height > most
     rest = f" ({most} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
@@ -263,9 +263,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     if waiting:
-        who = "it" if len(waiting) == 1 else "they"
-        said = f"what {who} called and waited for is in the time of {', '.join(waiting)}"
-        brief.append(doc.Paragraph(said))
+        verb = "includes the time it" if len(waiting) == 1 else "include the time they"
+        brief.append(doc.Paragraph(f"{', '.join(waiting)} {verb} waited"))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -294,7 +293,7 @@ def _op_type(op: doc.Row) -> doc.Row:
 
 def op_name(op: str | None) -> str:
     """An op as people know it."""
-    return (op or "(cut off)").removeprefix(MERGED)
+    return (op or "(truncated)").removeprefix(MERGED)
 
 
 # ---- lines of the program ------------------------------------------------------------------------
@@ -304,11 +303,11 @@ _LINES = (
     Column("eager_runs", "eager ops", "count", tone="eager"),
     Column("eager_us", "eager time", "us", tone="eager"),
     Column("mostly", "mostly", "name"),
-    Column("function", "in", "name", "the function of Python"),
+    Column("function", "in", "name", "the Python function"),
     _SHARE,
     Column("calls", "calls", "count", "of graph functions", page=True),
-    Column("graph_runs", "runs of nodes", "count", "of nodes that the line made", page=True),
-    Column("graph_us", "time of nodes", "us", page=True),
+    Column("graph_runs", "node runs", "count", "of nodes that the line created", page=True),
+    Column("graph_us", "node time", "us", page=True),
     Column("first_line", "first line", "line", "of the log", page=True),
 )
 
@@ -317,7 +316,7 @@ def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
     """What each line of the program asked for, the most eager time first."""
     title = "Lines of the program"
     if facts.lines.is_empty():
-        said = "The log has none. tflogscope record writes them down."
+        said = "The log has none; tflogscope record logs them."
         return doc.Full(lambda: [_empty("lines", title, said)])
     every = [*map(_line, facts.lines.to_dicts())]
     every = _shared(every, [(row["eager_us"] or 0) + (row["graph_us"] or 0) for row in every])
@@ -325,7 +324,7 @@ def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
     more = len(eager) - _LINES_SHOWN
     rest = f" ({_LINES_SHOWN} of {len(eager)}; all: --json)" if more > 0 else ""
     timed = any(row["eager_us"] for row in eager)
-    caption = "What each line of the program asked for"
+    caption = "Ops by line of the program"
     brief = [{**row, "eager_us": _known(row["eager_us"])} for row in eager[:_LINES_SHOWN]]
 
     def full() -> Sequence[doc.Node]:
@@ -333,7 +332,7 @@ def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
 
     children: list[doc.Node] = [doc.Brief([doc.Table(_LINES, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
-        children.append(doc.Paragraph(f"{left} in no line of the program.", "hint"))
+        children.append(doc.Paragraph(f"{left} from no line of the program.", "hint"))
     order = f", by eager {'time' if timed else 'ops'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
     return section if eager else doc.Full(lambda: [section])
@@ -360,21 +359,17 @@ _FUNCTIONS = (
     Column("name", "function", "name"),
     Column("traces", "trace", "count", "of one Python function; from 2 on a retrace", page=True),
     Column("calls", "calls", "count"),
-    Column(
-        "xla_calls", "of them XLA's", "count", "calls that ran code that XLA compiled", page=True
-    ),
-    Column("first_us", "first call", "us", "with the instantiation of the function"),
+    Column("xla_calls", "XLA calls", "count", "calls that ran code compiled by XLA", page=True),
+    Column("first_us", "first call", "us", "including the function's instantiation"),
     Column("later_us", "later", "us"),
-    Column("p95_us", "p95", "us", "95 of 100 later calls took no longer", page=True),
+    Column("p95_us", "p95", "us", "95% of later calls took this long or less", page=True),
     Column("p99_us", "p99", "us", page=True),
     Column("took_us", "all calls", "us", page=True),
     _SHARE,
-    Column("instantiation_us", "instantiation", "us", "devices are chosen, graph passes run"),
+    Column("instantiation_us", "instantiation", "us", "placement and graph passes"),
     Column("nodes", "nodes", "count"),
-    Column(
-        "eligible_nodes", "eligible nodes", "count", "that whoever rewrites nodes knows", page=True
-    ),
-    Column("python", "traced for", "name", "the line that ran when it was traced", page=True),
+    Column("eligible_nodes", "eligible nodes", "count", "that could get such a kernel", page=True),
+    Column("python", "traced at", "name", "the line that ran when it was traced", page=True),
     Column("first_line", "first line", "line", page=True),
 )
 
@@ -393,7 +388,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     every = [*map(_function, facts.functions.to_dicts())]
     every = _shared(every, [row["took_us"] for row in every])
     if not every:
-        said = "No graph function is in the log."
+        said = "The log has no graph functions."
         return doc.Full(lambda: [_empty("functions", "Functions", said)])
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
@@ -414,13 +409,13 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     ]
     if of_data:
         took = duration(sum(row["instantiation_us"] or 0 for row in of_data))
-        said = f"{count_of(len(of_data), 'function')} of tf.data, instantiated in {took}"
-        children.append(doc.Paragraph(f"{said}: in the time of the ops that asked for them"))
+        text = f"{count_of(len(of_data), 'tf.data function')} took {took} to instantiate"
+        children.append(doc.Paragraph(f"{text} (included in the ops that triggered it)"))
     known = [row for row in others if row["flavour"] == "inference" and not row["made_by"]]
     traces = {row["function"]: row["traces"] for row in known if row["traces"] > 1 and row["calls"]}
     if traces:
-        named = [f"{name or '?'} {count_of(count, 'time')}" for name, count in traces.items()]
-        children.append(doc.Paragraph(f"traced again: {first(named, _TRACED_SHOWN)}"))
+        named = [f"{name or '?'} {count_of(count, 'trace')}" for name, count in traces.items()]
+        children.append(doc.Paragraph(f"retraced: {first(named, _TRACED_SHOWN)}"))
     own = {row["function"]: row["made_by"] for row in others if row["made_by"]}
     for name, made_by in own.items():
         children.append(doc.Paragraph(f"{name} is TensorFlow's own ({made_by})"))

@@ -37,7 +37,7 @@ def _verdict(verdict: dict[str, Any]) -> Iterator[doc.Node]:
         return
     yield doc.Paragraph(f"Check failed: {', '.join(failed)} ({against})", "failed")
     if any(check["violations"] for check in verdict["checks"]):
-        hint = "To let pass what is there now, and fail on what is new: --write-baseline FILE"
+        hint = "To accept current violations and fail only on new ones: --write-baseline FILE"
         yield doc.Paragraph(hint)
 
 
@@ -83,12 +83,12 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         ops = [f"{each['subject']['op'] or '?'} {each['amount']:,}" for each in asked]
         said = f"{count_of(total, 'execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
         evidence = _lines(sorted({line for each in asked for line in each["lines"]}))
-        left = f"; {known:,} of them in the baseline" if known else ""
-        head = at(python, asked[0]["code"]) if python else "in no line of the program"
+        left = f"; {known:,} in the baseline" if known else ""
+        head = at(python, asked[0]["code"]) if python else "from no line of the program"
         yield doc.Item(head, [doc.Paragraph((said, evidence, left))])
     if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
         yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
-    yield doc.Paragraph("A line that runs eagerly on purpose can say so: # tflogscope: eager")
+    yield doc.Paragraph("Mark a line that is eager on purpose: # tflogscope: eager")
 
 
 def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:

@@ -27,7 +27,7 @@ _ROWS_SHOWN = 10
 _WHAT = (
     ("functions", "Functions", ("function",)),
     ("ops", "Ops", ("op",)),
-    ("nodes", "Nodes of functions that both have", ("function", "node")),
+    ("nodes", "Nodes in functions common to both", ("function", "node")),
     ("primitives", "{} primitives", ("primitive", "implementation")),
 )
 # What a change is from and to, by its name.
@@ -59,8 +59,8 @@ _ALL_CHANGES = (
     Column("executions_after", "after", "count"),
     Column("time_us_before", "time before", "us"),
     Column("time_us_after", "after", "us"),
-    Column("change_us", "more or less", "us"),
-    Column("change", "change"),
+    Column("change_us", "change", "us"),
+    Column("change", "what changed"),
 )
 
 
@@ -77,23 +77,24 @@ def verdict(facts: Facts) -> str:
     loops = [facts["loops"][side] for side in ("before", "after")]
     if all(loops):
         ratio = RATIO if changed else RATIO_ALONE
-        said.append(f"in loops {_times(*loops, certain=max(loops) > ratio * min(loops))}")
+        said.append(f"repeated time {_times(*loops, certain=max(loops) > ratio * min(loops))}")
     if step:
         said.append(f"{step['function']}: {_of_step(step)}")
     of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
     traces = sum(_more(row, "traces") for row in of_program)
     if traces:
-        said.append(f"{count_of(abs(traces), 'trace')} {'more' if traces > 0 else 'fewer'}")
+        number = f"{abs(traces):,} {'more' if traces > 0 else 'fewer'}"
+        said.append(f"{number} {'trace' if abs(traces) == 1 else 'traces'}")
     for change in ("new", "gone"):
         found = sum(each["change"] == change for each in facts["findings"])
         if found:
-            said.append(f"{count_of(found, 'finding')} {change}")
+            said.append(count_of(found, f"{change} finding"))
     if facts["problems"]:
         said.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
         runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
         said.insert(0, f"times are not compared: other processes used the machine in {runs}")
-    said = said or ["other ops, kernels or times" if rows else "nothing changed"]
+    said = said or ["ops, kernels or times changed" if rows else "nothing changed"]
     text = "; ".join(said)
     # A function's name stays as it is.
     return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
@@ -112,17 +113,17 @@ def _of_step(step: Facts) -> str:
     far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
     low, high = (duration(step[f"after_{end}_us"]) for end in ("low", "high"))
     spread = f", half of the calls {low} to {high}" if us[0] != us[1] else ""
-    return f"{_times(*us, certain=apart and far, of=' a call')}{spread}"
+    return f"{_times(*us, certain=apart and far, of=' per call')}{spread}"
 
 
 def _times(before: float, after: float, *, certain: bool, of: str = "") -> str:
-    """Two times: one instead of the other, or about the same."""
+    """Two times, and whether they differ by more than noise."""
     was, now = duration(before), f"{duration(after)}{of}"
     if certain:
-        return f"{now} instead of {was}"
+        return f"{now} (was {was})"
     if max(before, after) > RATIO * min(before, after):
-        return f"{now} ({was} before; two runs of one program may differ so much)"
-    return f"{now} as before" if now == f"{was}{of}" else f"{now} as before ({was})"
+        return f"{now} (was {was}, within run-to-run noise)"
+    return f"{now} (unchanged)" if now == f"{was}{of}" else f"{now} (was {was}, unchanged)"
 
 
 def _more(row: Facts, column: str) -> int:
@@ -133,7 +134,7 @@ def _document(facts: Facts) -> Iterator[Node]:
     yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
     if facts["findings"]:
         said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
-        yield Section("Findings of one run only", said)
+        yield Section("Findings in one run only", said)
     yield from problems_section(facts["problems"])
     if facts["modes"]:
         yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
@@ -153,7 +154,7 @@ def _document(facts: Facts) -> Iterator[Node]:
 
 def _side(side: str, run: Facts) -> Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
-    dialect = run["tensorflow_dialect"] or "no record of TensorFlow"
+    dialect = run["tensorflow_dialect"] or "no TensorFlow records"
     wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
     lines = count_of(run["lines"], "line")
     return Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")

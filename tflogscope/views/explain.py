@@ -23,12 +23,12 @@ _STATUS = 400  # cells of a status that is quoted
 _REWRITES = {
     "layout": "the layout pass rewrote the nodes when their function was instantiated "
     "(core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::RewriteNode)",
-    "remapper": "grappler's remapper made it of several nodes "
+    "remapper": "grappler's remapper fused several nodes into it "
     "(core/grappler/optimizers/remapper.cc)",
-    "eager": "the eager rewrite registry replaced the op as it was dispatched "
+    "eager": "the eager rewrite registry replaced the op at dispatch "
     "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)",
     "wrapped": "the layout pass rewrote it inside the function that wraps an eager op",
-    **{each.id: f"the plug-in {each.package} put it there ({each.where})" for each in REWRITERS},
+    **{each.id: f"the plug-in {each.package} inserted it ({each.where})" for each in REWRITERS},
 }
 _DISPATCHED = {
     each.id: f"TensorFlow dispatched the op as that of the plug-in {each.package} ({each.eager})"
@@ -78,16 +78,16 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if what == "at":
         runs = sum(each["runs"] + each["dead"] for each in facts["ops"])
         if facts["itself"] < runs:
-            said = f"self {facts['itself']:,}: code that it called asked for the others."
-            yield doc.Paragraph(f"Total {runs:,}, {said}")
+            own = f"{facts['itself']:,} directly, the rest through code it calls"
+            yield doc.Paragraph(f"{runs:,} executions: {own}.")
     if facts.get("fused_into"):
+        fused = facts["fused_into"]
         yield doc.Paragraph(
-            f"More of them ran as part of {' and '.join(facts['fused_into'])}, which grappler made "
-            "of several ops: that is asked for by its own name."
+            f"Others were fused into {' and '.join(fused)}; try explain --op {fused[0]}."
         )
     if what == "op" and facts["compiled_runs"]:
         runs = count_of(facts["compiled_runs"], "execution")
-        xla = f"{runs} of the log ran code that XLA compiled. Which ops are in it does not show."
+        xla = f"{runs} ran code compiled by XLA; the log doesn't show which ops are in it."
         yield doc.Paragraph(xla)
 
 
@@ -99,7 +99,7 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
     took = "" if one["duration_us"] is None else f", {duration(one['duration_us'])}"
     node = f" as node {one['node']}" if one["node"] else ""
     call = "" if one["call"] is None else f", in call {one['call']:,}"
-    said = f"belongs to an execution of {facts['op']}{node}{call}: it begins on line "
+    said = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
     yield doc.Paragraph((said, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
     if one["failure"]:
         status = shorten(one["failure"]["status"], _STATUS)
@@ -114,20 +114,20 @@ def _modes(eager: Facts, graph: Facts) -> str:
     ]
     if len(counted) == 2:
         return (
-            f"ran {counted[0]} and {counted[1]}. These are different executions: none moved from "
-            "one mode to the other. Python decides for each call: while a function is being traced "
-            "it makes a node, elsewhere it runs the op at once "
+            f"ran {counted[0]} and {counted[1]}. These are different executions; no op switches "
+            "modes. Python decides on each call: while a function is being traced "
+            "it creates a node, otherwise it runs the op immediately "
             "(python/eager/context.py, executing_eagerly; is_eager in gen_*_ops.py)."
         )
     dead = eager["dead"] + graph["dead"]
     if not counted:
-        return f"never ran: {count_of(dead, 'time')} on a branch that was not taken."
+        return f"never ran: {count_of(dead, 'time')} on a branch not taken."
     never = "in graphs" if eager["runs"] else "eagerly"
     return f"ran {counted[0].rstrip(',')}, never {never}."
 
 
 def _failed(counted: Facts) -> str:
-    return f", {counted['failed']:,} of them not to a good end," if counted["failed"] else ""
+    return f", {counted['failed']:,} failed," if counted["failed"] else ""
 
 
 def _time(counted: Facts) -> str:
@@ -154,7 +154,7 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
         for each in facts["ops"][:_ASKED_SHOWN]
     ]
     more = _more(len(facts["ops"]), _ASKED_SHOWN)
-    yield doc.Section("What it asked for", [doc.Table(_ASKED, rows), *more])
+    yield doc.Section("What it ran", [doc.Table(_ASKED, rows), *more])
 
 
 # ---- why there -----------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
         yield doc.Section("Why eagerly", said, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
-            "Python code never asked for it outside a graph function. If it did, the op would be "
-            "dispatched as its oneDNN kernel too, where shapes and types allow "
+            "Python code never ran it outside a graph function. If it did, TensorFlow would "
+            "dispatch its oneDNN kernel too, if shapes and types allow "
             "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)."
         )
         yield doc.Section("Why never eagerly", [doc.Paragraph(never)])
@@ -184,9 +184,9 @@ def _cause(entry: Facts) -> doc.Item:
     head = f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}"
     if entry["why"]:
         return _said(head, doc.Paragraph((f"{entry['why']} ", _lines(entry))), *_change(entry))
-    why = "The log does not say. "
+    why = "The log doesn't show why. "
     if entry["cause"] is None:
-        why = "Python called the function; what is in it ran as a graph. "
+        why = "Python called the function; its ops ran as a graph. "
     return _said(head, doc.Paragraph((why, _lines(entry))))
 
 
@@ -226,7 +226,7 @@ def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.
 
 
 def _function(entry: Facts) -> doc.Text:
-    name = shorten(entry["function"] or "a function that the log does not name", _NAME)
+    name = shorten(entry["function"] or "an unnamed function", _NAME)
     uids = entry["function_uids"]
     traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
     call: doc.Text = ""
@@ -244,7 +244,7 @@ def _why_there(entry: Facts, own_remapper: bool) -> str:
     if entry["first_call_line"]:
         return (
             f"{_origin(entry['ops'], own_remapper)}; each call of the function runs it. "
-            "Tracing itself has no record."
+            "Tracing itself is not logged."
         )
     return "It is a node of the function."
 
@@ -252,12 +252,12 @@ def _why_there(entry: Facts, own_remapper: bool) -> str:
 def _origin(ops: list[str], own_remapper: bool) -> str:
     """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
     if not ops or not all(op.startswith("_") for op in ops):
-        return "Python asked for it while the function was traced, so it became a node"
+        return "Python called it while the function was traced, so it became a node"
     if all(op.startswith("_Fused") for op in ops):
         plugin = ", or the plug-in's own" if own_remapper else ""
         return (
-            "Python asked for the ops that it is made of while the function was traced; grappler "
-            "made one node of them when the function was instantiated "
+            "Python called the ops it consists of while the function was traced; grappler "
+            "fused them when the function was instantiated "
             f"(core/grappler/optimizers/remapper.cc{plugin})"
         )
     return "TensorFlow added it itself when it instantiated the function"
@@ -311,7 +311,7 @@ def _whose(entry: Facts) -> str:
 
 def _refusal(entry: Facts) -> Iterator[doc.Node]:
     """Why it stayed as it was, what would change that, and where it is decided."""
-    yield doc.Paragraph((f"Not rewritten, {entry['reason']}: {entry['why']} ", _lines(entry)))
+    yield doc.Paragraph((f"Not rewritten ({entry['reason']}): {entry['why']} ", _lines(entry)))
     yield from _change(entry)
 
 

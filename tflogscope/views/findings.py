@@ -45,11 +45,11 @@ def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
     """
     rows = run.findings.hstack(run.avoidable).to_dicts()
     if not rows:
-        said = "None."
+        said = "No problems found."
         if not run.summary.eager.kinds and not run.summary.graph.kinds:
-            said = "The log shows no execution, so nothing can be found in it."
+            said = "The log shows no execution, so there is nothing to analyze."
         return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(said)], "findings")])
-    # As the verdict has it: what a program pays for once comes after what it pays again and again.
+    # As in the verdict: one-time costs come after repeated ones.
     rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), row["id"] == "first-call"))
     both = (
         doc.Brief([*_brief(rows, run, most)]),
@@ -67,7 +67,7 @@ def _brief(rows: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         in_full = number < most and not told
         said = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
-        line = ", line ", doc.Line(row["line"], row["source"]), " (the crash is of it)" * told
+        line = ", line ", doc.Line(row["line"], row["source"]), " (cause of the crash)" * told
         where = "" if said or row["line"] is None else line
         head, mark = (_heading(row, run), where), "! " if is_error else "- "
         yield doc.Item(head, said, mark=mark, tone="error" if is_error else "")
@@ -112,8 +112,8 @@ def _stake(row: Row, run: Run) -> str:
     if us is None:
         return ""
     of = whole_of(us, row["in_loops_us"], run.repeated, whole_us(run.time))
-    what = f" of the {'time in loops' if of.in_loops else 'run'}" if of else ""
-    return f"{duration(us)} can be saved{f', {percent(us, of.us)}{what}' if of else ''}"
+    what = f" of the {'repeated time' if of.in_loops else 'run'}" if of else ""
+    return f"{duration(us)} avoidable{f', {percent(us, of.us)}{what}' if of else ''}"
 
 
 def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
@@ -170,7 +170,7 @@ def answers_section(facts: Summary) -> Sequence[doc.Node]:
             said += [doc.Brief([doc.Item(line)]), doc.Full(partial(list, [shown]))]
         else:
             said.append(shown)
-    return [doc.Section("What it means", said, "answers")] if said else []
+    return [doc.Section("Explanation", said, "answers")] if said else []
 
 
 def _is_asked(answer: Answer, facts: Summary) -> bool:
@@ -194,14 +194,14 @@ def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:
         place = f" of {first.source}" if several else ""
         text = answer.text, " See log line ", doc.Line(line, first.source), f"{place}."
     rows = [_example(each, several=several) for each in answer.evidence]
-    shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, rows, "Such as")])]
+    shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, rows, "Examples")])]
     if not briefly:
         shown.append(doc.Brief([doc.Table(_EXAMPLES, rows[:_EVIDENCE_SHOWN], titles=False)]))
     return doc.Item(text, shown)
 
 
 def _example(example: Example, *, several: bool) -> Row:
-    row: dict[str, Any] = {"op": example.op or "(cut off)", "eager": None, "graph": None}
+    row: dict[str, Any] = {"op": example.op or "(truncated)", "eager": None, "graph": None}
     if example.eager_lines:
         first, last = (doc.Line(line, example.source) for line in example.eager_lines)
         same = ("eager on line ", first)

@@ -66,7 +66,7 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
 def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
     label = "kernels"
     if rewrites.is_empty():
-        yield doc.Fact(label, f"no op was rewritten to a kernel of {names}")
+        yield doc.Fact(label, f"no op was rewritten to a {names} kernel")
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -77,7 +77,7 @@ def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
             yield doc.Fact(label, f"{here['count'].sum():,} {words}: ", entries)
             label = ""
     if phantoms := rewrites["never_ran"].sum():
-        said = f"{phantoms:,} of these never ran: their function was instantiated and not used"
+        said = f"{phantoms:,} of these never ran: their function was instantiated but not called"
         yield doc.Fact("", said)
 
 
@@ -85,16 +85,14 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        of = (
-            f"{eligible.rewritten:,} of {eligible.nodes:,} that could be {whose(facts)} kernels are"
-        )
-        said = f"{of}, with {percent(eligible.on_kernels, eligible.runs)} of the runs"
+        of = f"{eligible.rewritten:,} of {eligible.nodes:,} eligible nodes run on {whose(facts)}"
+        said = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
-        said = f"none could be a {whose(facts)} kernel"
+        said = f"none is eligible for a {whose(facts)} kernel"
     reasons = eligible.reasons.select("nodes", "reason").rows()
     kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
     if eligible.nodes or kept:
-        yield doc.Fact("nodes", f"{said}; the others: " if kept else said, kept)
+        yield doc.Fact("nodes", f"{said}; not rewritten: " if kept else said, kept)
 
 
 def _library(facts: Library) -> Iterator[doc.Fact]:
@@ -127,8 +125,8 @@ def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
 def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     header = facts.header
     said = [
-        header.isa or (None if header.version else "not known: no header"),
-        "ISA not in the log" if header.version and not header.isa else None,
+        header.isa or (None if header.version else "unknown (no header)"),
+        "ISA not logged" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         f"{count_of(header.threads, 'thread')} at start" if header.threads else None,
     ]
@@ -136,7 +134,7 @@ def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     if facts.exec_lines:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
-        yield doc.Fact("runs", "no primitive ran, or none was printed")
+        yield doc.Fact("runs", "no primitive ran, or none was logged")
     yield from mkl_facts(facts.verbose, facts.exec_lines, facts.exec_us)
     created = [
         f"{event.removeprefix('create:')} {count:,}" + (f" ({duration(us)})" if us else "")
@@ -147,35 +145,35 @@ def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     yield from verbose_facts(facts)
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
-        yield doc.Fact("unread", f"{count} of no known form, kept as `unparsed`")
+        yield doc.Fact("unread", f"{count} in an unknown format, kept as `unparsed`")
 
 
 def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
     total, known = facts.exec_us, facts.implementations.drop_nulls("primitive")
     read = int(known["count"].sum())
     count, unread = count_of(read, "primitive"), facts.exec_lines - read
-    but = f"; of {count_of(unread, 'run')} the line can't be read" if unread else ""
+    but = f"; {count_of(unread, 'more line')} can't be parsed" if unread else ""
     if not read:
-        yield doc.Fact("runs", f"no line of {count_of(facts.exec_lines, 'run')} can be read")
+        yield doc.Fact("runs", f"{count_of(facts.exec_lines, 'line')}, none can be parsed")
         return
-    yield doc.Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}{but}")
+    yield doc.Fact("runs", f"{count}, {duration(total)}; {_links(facts.links)}{but}")
     yield doc.Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
     if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))
     if facts.reference_implementations.height:
         slow = _each(facts.reference_implementations, "{name} {runs} {time}")
-        yield doc.Fact("slow", "reference code, made to be right and not fast: ", slow)
+        yield doc.Fact("slow", "unoptimized reference implementations: ", slow)
     if facts.reorders.height:
         whole = duration(float(facts.reorders["us"].sum()))
         worst = _each(facts.reorders, "{name} {time}")
-        yield doc.Fact("reorder", f"{whole} to change layouts: ", worst)
+        yield doc.Fact("reorders", f"{whole}: ", worst)
     first = facts.first_use
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "problem")
-        said = f"of {count} that ran again the first run took {once} on average, later ones {later}"
-        yield doc.Fact("first", said)
+        said = f"{count} with later runs: the first run took {once} on average, later ones {later}"
+        yield doc.Fact("warm-up", said)
 
 
 def _links(links: Mapping[str, int]) -> str:
@@ -183,19 +181,21 @@ def _links(links: Mapping[str, int]) -> str:
     known = {link: links[link] for link in _LINKED if links.get(link)}
     unknown = links.get("none", 0)
     if not known:
-        return "which op ran them is not known"
+        return "not matched to ops"
+    if not unknown and len(known) == 1:
+        return f"all matched to an op ({next(iter(known))})"
     sure = ", ".join(f"{count:,} {link}" for link, count in known.items())
-    rest = f", {unknown:,} not known" if unknown else ""
-    return f"which op ran them: {sure}{rest}"
+    rest = f"; {unknown:,} not matched" if unknown else ""
+    return f"matched to an op: {sure}{rest}"
 
 
 def _share_of_ops(ops: PrimitiveOps) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"the ops that ran them took {duration(took)}"
+    whole = f"ops that call oneDNN: {duration(took)}"
     if inside <= took:
-        return f"{whole}, {percent(inside, took)} of it in oneDNN"
-    return f"{whole}, their primitives {duration(inside)}, summed over threads"
+        return f"{whole}, {percent(inside, took)} inside it"
+    return f"{whole}; their primitives {duration(inside)}, summed over threads"
 
 
 # ---- tables of a page ----------------------------------------------------------------------------
@@ -203,13 +203,13 @@ def _share_of_ops(ops: PrimitiveOps) -> str:
 _BY_OP = (
     Column("op", "op", "name"),
     Column("nodes", "nodes that ran", "count"),
-    Column("eligible", "eligible", "count", "there is something to run for whoever rewrites"),
-    Column("rewritten", "rewritten", "count", "nodes that became kernels of oneDNN or a plug-in"),
+    Column("eligible", "eligible", "count", "nodes that could get a oneDNN or plug-in kernel"),
+    Column("rewritten", "rewritten", "count", "nodes that got a oneDNN or plug-in kernel"),
     Column("kernels", "kernels", "list"),
     Column("runs", "runs rewritten", "count"),
     Column("primitives", "primitives run", "count"),
     Column("primitive_us", "time in primitives", "us"),
-    Column("reasons", "reason where not", "list"),
+    Column("reasons", "why not", "list"),
     Column("line", "first line", "line"),
 )
 _REASONS = (
@@ -230,7 +230,7 @@ _PRIMITIVES = (
 )
 _PROBLEMS = (
     Column("primitive", "primitive", "name"),
-    Column("problem", "problem", "name", "its shape, as oneDNN writes it"),
+    Column("problem", "problem", "name", "its shape, as oneDNN logs it"),
     Column("runs", "runs", "count"),
     Column("us", "time", "us"),
     Column("mean_us", "mean", "us"),
@@ -242,7 +242,7 @@ _REWRITES = (
     Column("by", "by", about="layout pass, eager registry, wrapped op, remapper, or a plug-in"),
     Column("to_op", "to", "name"),
     Column("count", "rewrites", "count"),
-    Column("never_ran", "never ran", "count", "their function was instantiated and not used"),
+    Column("never_ran", "never ran", "count", "their function was instantiated but not called"),
     Column("first_line", "first line", "line"),
 )
 
@@ -257,7 +257,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         yield doc.Table(_BY_OP, _by_op(run).to_dicts(), caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
             yield doc.Table(
-                _REASONS, reasons, f"Why nodes that {knows} stayed as they were", "reasons-table"
+                _REASONS, reasons, f"Why nodes that {knows} were not rewritten", "reasons-table"
             )
     if facts.rewrites.height:
         yield doc.Table(
@@ -267,9 +267,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         id_ = f"primitives-{library.library.lower()}-table"
         yield _implementations(library.implementations, library.exec_us, library.library, id_)
     if facts.onednn is None and not facts.libraries:
-        yield doc.Paragraph(
-            "No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1."
-        )
+        yield doc.Paragraph("The log has no oneDNN verbose lines; record with ONEDNN_VERBOSE=1.")
     elif facts.onednn is not None:
         if facts.onednn.implementations.height:
             rows, whole = facts.onednn.implementations, facts.onednn.exec_us
@@ -277,7 +275,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         problems = _problems(run)
         if problems.height:
             kept = room.rows(problems, "problems of primitives")
-            caption = "oneDNN time by shape of the problem"
+            caption = "oneDNN time by problem shape"
             yield doc.Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
 
 
@@ -320,7 +318,7 @@ def _way(run: Run) -> doc.Figures:
     runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
     steps = [
         ("nodes of graph functions that ran", ran.height),
-        (f"of them with a kernel of {whose(facts)}", facts.eligible.nodes),
+        (f"eligible for a {whose(facts)} kernel", facts.eligible.nodes),
         ("rewritten", facts.eligible.rewritten),
         ("runs of rewritten nodes", runs),
     ]

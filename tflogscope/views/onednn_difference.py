@@ -22,7 +22,7 @@ _PROBLEMS = (
 
 
 def time_sentence(facts: Facts) -> str:
-    """`12 primitives in 1.93 ms instead of 5.73 ms (3.0 times as fast)`, on equal problems."""
+    """`12 primitives in 1.93 ms (was 5.73 ms, 3.0 times as fast)`, on equal problems."""
     was, now = facts["before_us"], facts["after_us"]
     count = count_of(facts["runs_after"], "primitive")
     if not was or not now:
@@ -31,7 +31,7 @@ def time_sentence(facts: Facts) -> str:
     how = "as fast" if ratio > 1 else "as long"
     times = f"{max(ratio, 1 / ratio):.1f} times {how}"
     same = max(ratio, 1 / ratio) < _SAME
-    said = "as before" if same else f"instead of {duration(was)} ({times})"
+    said = "(unchanged)" if same else f"(was {duration(was)}, {times})"
     both = facts["both"]
     equal = f"{len(both)} of {max(facts['before'], facts['after'])} problems are equal"
     changed = {_changed(row) for row in both if row["implementations_before"]} - {""}
@@ -54,4 +54,4 @@ def problems_section(facts: Facts | None) -> Iterator[Node]:
     ]
     more = len(rows) - _SHOWN
     said = [Paragraph(f"and {more} more (--json has all)")] if more > 0 else []
-    yield Section("Problems of oneDNN that both have", [Table(_PROBLEMS, rows[:_SHOWN]), *said])
+    yield Section("oneDNN problems common to both", [Table(_PROBLEMS, rows[:_SHOWN]), *said])

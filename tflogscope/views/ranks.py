@@ -35,8 +35,8 @@ def ranks_sections(facts: Facts) -> Sequence[doc.Node]:
         waits += [doc.Brief([*_steps(facts["steps"])]), picture]
     differences = [*map(doc.Paragraph, said_differences(facts))]
     return (
-        doc.Section("What should be equal and is not", differences),
-        doc.Section("Who waits for whom", waits),
+        doc.Section("Differences between ranks", differences),
+        doc.Section("Stragglers", waits),
     )
 
 
@@ -50,28 +50,28 @@ def said_differences(facts: Facts) -> list[str]:
             by_value.setdefault(value, []).append(rank)
         values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in by_value.items())
         said.append(f"{who}{each['what']}, {each['subject']}: {values}")
-    return said or ["Nothing: releases, settings, functions, kernels and problems are equal."]
+    return said or ["None: releases, settings, functions, kernels and problems are equal."]
 
 
 def said_waits(facts: Facts) -> list[str]:
-    """Who makes the others wait, and how far the clocks are apart."""
+    """Who makes the others wait, and how much the clocks differ."""
     if not facts["steps"]:
-        return ["No function is called by the ranks: the logs can't say."]
+        return ["Unknown: the ranks call no function."]
     slow, said = facts["slow"], []
     if slow is None:
-        said.append("No rank comes last more often than by chance, or for long.")
+        said.append("No consistent straggler.")
     else:
         said.append(
             f"{_named(slow['rank'])} comes last in {slow['steps']} of {slow['of']} steps after the "
-            f"first. That makes the first one wait {duration(slow['wait_us'])} (median) of a step "
+            f"first. The fastest rank waits {duration(slow['wait_us'])} (median) in a step "
             f"of {duration(slow['step_us'])}."
         )
     skew = facts["skew_us"]
     if skew:
         apart = ", ".join(f"{rank}: {value:+,.0f} µs" for rank, value in skew.items())
-        said.append(f"Clocks, by when collectives end, against the middle one: {apart}.")
+        said.append(f"Clock offsets from the median rank, by the end of collectives: {apart}.")
     else:
-        said.append("No collective is in the logs: who takes longest counts as last.")
+        said.append("The logs have no collectives, so the longest call counts as last.")
     return said
 
 
@@ -92,7 +92,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         for step in steps[:_ROWS]
     ]
     yield doc.Table(columns, rows, more="--json has all")
-    yield doc.Paragraph("time of the call, and in collectives")
+    yield doc.Paragraph("time of the call / time in collectives")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 
@@ -131,8 +131,8 @@ def _heat_map(facts: Facts) -> Markup:
                 )
             )
     label = (
-        f"{rows} ranks (rows) by {len(steps)} steps: the darker, the later a rank came, against "
-        "its own time of the step"
+        f"{rows} ranks (rows) by {len(steps)} steps; darker cells are later arrivals, relative to "
+        "the rank's step time"
     )
     return element(
         "figure",

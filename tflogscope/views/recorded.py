@@ -1,4 +1,4 @@
-"""What was recorded, and what the log can't tell."""
+"""What was recorded, and what is not available from the log."""
 
 from __future__ import annotations
 
@@ -23,27 +23,26 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     said = run.summary.recorded
     full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
     slowed = slowed_fact(run.summary.slowed)
-    return doc.Section("What was recorded", (*recorded_facts(said), *slowed, full), "recorded")
+    return doc.Section("Recording", (*recorded_facts(said), *slowed, full), "recorded")
 
 
 def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
-        said = slowed_text(slowed, "this time")
-        what = "calibrated: as in a run" if slowed.calibrated else "estimates"
-        yield doc.Fact("slower", f"{said}. Times are {what} without it.")
+        what = "calibrated" if slowed.calibrated else "estimated"
+        yield doc.Fact("overhead", f"{slowed_text(slowed)}. Times are {what} without logging.")
 
 
-def slowed_text(slowed: Slowed, whole: str) -> str:
-    """How much the log slowed the run; `whole` names its time."""
+def slowed_text(slowed: Slowed) -> str:
+    """How much logging slowed the run."""
     share = percent(slowed.logged_us, slowed.span_us)
-    said = f"writing the log took {'' if share[0] in '<>' else 'about '}{share} of {whole}"
+    text = f"logging cost {'' if share[0] in '<>' else 'about '}{share} of the run"
     later, printed = slowed.later_us, slowed.printed_us
     if later and printed:
-        times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f} ×"
-        took = f"{duration(printed)}, {duration(later)} without it ({times})"
-        said += f"; a later call of {slowed.function} {took}"
-    return said
+        times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f}×"
+        took = f"{duration(printed)} a call while logging, {duration(later)} without ({times})"
+        text += f"; {slowed.function} takes {took}"
+    return text
 
 
 def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
@@ -57,36 +56,36 @@ def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
         span = f"{moment(said.first)} to {(moment(said.last) or '')[11:]}"
         yield doc.Fact("time", f"{span} ({duration(said.span_us)})")
     kinds = {
-        "recognised": said.recognised,
-        "not used here": said.ignored,
-        "unknown": said.unknown,
-        "without a prefix": said.continuation,
+        "used": said.recognised,
+        "recognized but unused": said.ignored,
+        "unrecognized": said.unknown,
+        "continuation lines": said.continuation,
         "blank": said.blank,
     }
     counted = [f"{count:,} {words}" for words, count in kinds.items() if count]
     yield doc.Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
     if said.torn:
-        yield doc.Fact("torn", _torn(said))
+        yield doc.Fact("interleaved", _torn(said))
 
 
 def _torn(said: Recorded) -> str:
     """What met in mid-line, what became of it, and how to record without it."""
     unread = said.onednn_unread_lines
-    but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
+    but = f", except {count_of(unread, 'oneDNN line')}" if unread else ""
     if _all_behind_others(said):
         return (
-            f"{count_of(said.torn, 'line')}: other text comes before TensorFlow's records, such as "
-            f"a progress bar or times; the records are read{but}."
+            f"{count_of(said.torn, 'line')} with other text before TensorFlow's records, such as "
+            f"a progress bar or timestamps; all parsed{but}."
         )
     if not said.onednn_verbose_lines:
         return (
-            f"{count_of(said.torn, 'line')}: the program's text (standard output), or text that "
-            f"somebody added, is in the lines of TensorFlow's records; taken apart again{but}."
+            f"{count_of(said.torn, 'line')}: other text, such as the program's standard output, "
+            f"is mixed into TensorFlow's records; all separated{but}."
         )
     return (
-        f"{count_of(said.torn, 'line')}: oneDNN's or the program's text (standard output) "
-        f"ran into TensorFlow's (standard error); taken apart again{but}. Two files prevent it, "
-        "but then nothing shows which op ran a primitive."
+        f"{count_of(said.torn, 'line')}: standard output (oneDNN or the program) is mixed into "
+        f"standard error (TensorFlow); all separated{but}. Two files would prevent this, "
+        "but then primitives can't be matched to ops."
     )
 
 
@@ -99,20 +98,20 @@ def _format(said: Recorded) -> list[str]:
     release, level = said.tensorflow_version, said.vlog_level
     tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
     if _all_behind_others(said):
-        found = [f"{tensorflow} behind other text · VLOG level {level}"]
+        found = [f"{tensorflow} after other text · VLOG level {level}"]
     elif said.tensorflow_dialect is None:
-        found = [f"no record of {tensorflow}"]
+        found = [f"no {tensorflow} records"]
     else:
         found = [
             f"{tensorflow}{' ·' if release else ''} {said.tensorflow_dialect}",
-            "VLOG level not known" if level is None else f"VLOG level {level}",
+            "VLOG level unknown" if level is None else f"VLOG level {level}",
         ]
     version, lines = said.onednn_version, said.onednn_verbose_lines
     if said.mkl_lines:
-        found.append(f"{count_of(said.mkl_lines, 'line')} of oneMKL")
+        found.append(count_of(said.mkl_lines, "oneMKL line"))
     if not lines:
-        return [*found, "no line of oneDNN"]
-    found.append(f"oneDNN {version}" if version else "oneDNN without a header")
+        return [*found, "no oneDNN lines"]
+    found.append(f"oneDNN {version}" if version else "oneDNN (no header)")
     return [*found, count_of(lines, "verbose line")]
 
 
@@ -140,7 +139,7 @@ def _origin(run: Run) -> Iterator[doc.Fact]:
     if isinstance(command, list):
         yield doc.Fact("command", doc.Code(" ".join(map(str, command))))
     elif not header:
-        yield doc.Fact("command", "not known: the log has no header line of tflogscope record")
+        yield doc.Fact("command", "unknown: the log was not made by tflogscope record")
     for key, label in (("versions", "releases"), ("environment", "settings")):
         values = header.get(key)
         for name, value in values.items() if isinstance(values, dict) else ():
@@ -158,7 +157,7 @@ def limits_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     """What is not in the log; on a page also what it leaves out, and what each line is."""
     items = [doc.Item(limit.text) for limit in run.summary.limits]
     section = doc.Section(
-        "What this log can't tell", (*items, doc.Full(lambda: _of_a_page(run, room))), "limits"
+        "Not available from this log", (*items, doc.Full(lambda: _of_a_page(run, room))), "limits"
     )
     return (section if items else doc.Full(lambda: (section,)),)
 
@@ -166,25 +165,25 @@ def limits_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
 def _of_a_page(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     slices, onednn = run.slices, run.summary.onednn
     if slices.clock == "lines":
-        yield doc.Item("When anything ran: the log has no times. A line counts as 1 µs.")
+        yield doc.Item("The log has no timestamps; the timeline counts a line as 1 µs.")
     if slices.clock == "durations":
-        yield doc.Item("When primitives ran: they are drawn one after the other.")
+        yield doc.Item("oneDNN's lines have no timestamps; primitives are drawn back to back.")
     if slices.left_out:
         count = count_of(slices.left_out, "execution")
-        yield doc.Item(f"The timeline leaves out {count}: their records have no time.")
+        yield doc.Item(f"The timeline omits {count} whose records have no timestamp.")
     links = onednn.links if onednn else {}
     for link, text in (
-        ("none", "of no known op"),
-        ("ambiguous", "whose op is the best of several that fit"),
+        ("none", "not matched to an op"),
+        ("ambiguous", "matched to the best of several candidate ops"),
     ):
         if links.get(link):
-            yield doc.Item(f"oneDNN ran {count_of(links[link], 'primitive')} {text}")
+            yield doc.Item(f"{count_of(links[link], 'primitive')} {text}")
     if room.notes:
-        yield doc.Paragraph("Left out to keep this page small; tflogscope report --full keeps it:")
+        yield doc.Paragraph("Omitted to keep this page small (use tflogscope report --full):")
         yield from (doc.Item(note) for note in room.notes)
     rows = run.coverage.to_dicts()
     columns = [
         Column(name, name.replace("_", " "), "text" if isinstance(value, str) else "count")
         for name, value in (rows[0] if rows else {}).items()
     ]
-    yield doc.Table(columns, rows, "What each line of the log is", "coverage-table")
+    yield doc.Table(columns, rows, "Log lines by kind", "coverage-table")

@@ -23,8 +23,8 @@ _LEAST = 0.005  # of the run, for a phase to have a row of its own
 _COLUMNS = (
     Column("phase", "phase", least=12),
     Column("us", "time", "us"),
-    Column("once", "one-time", "us", "however long the program runs"),
-    Column("repeats_us", "repeated", "us", "in loops: a longer run has more of it"),
+    Column("once", "one-time", "us", "the same however long the program runs"),
+    Column("repeats_us", "repeated", "us", "in loops: grows with the length of the run"),
     Column("share", "share", "bar", stays=True),
 )
 
@@ -79,7 +79,7 @@ def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     of = busiest_of(run) if any(row["phase"] == "compute" for row in rows) else None
     if of:
         place = (" at ", doc.Code(of.python)) if of.python else ""
-        yield doc.Paragraph((f"compute: {percent(of.share, 1)} of it is {of.op}", place, "."))
+        yield doc.Paragraph((f"compute: {of.op}", place, f" takes {percent(of.share, 1)} of it."))
 
 
 def _parts(run: Run) -> pl.DataFrame:

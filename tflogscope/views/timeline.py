@@ -108,13 +108,13 @@ def _title(activity: Activity, slices: Slices) -> str:
     if slices.clock == "lines":
         first = int(slices.frame["line"][0]) + activity.first_ns // 1000
         return (
-            "The log has no times: drawn in the order of its lines, "
+            "The log has no timestamps; drawn in line order, "
             f"{first:,} to {first + span // 1000:,}. "
             f"Each column is {count_of(max(round(span / 1000 / columns), 1), 'line')}."
         )
     column = f"Each column is {duration(span / 1000 / columns)}."
     if slices.origin_us is None:
-        return f"oneDNN's lines have no times: primitives are drawn back to back. {column}"
+        return f"oneDNN's lines have no timestamps; primitives are drawn back to back. {column}"
     begin = _moment(slices.origin_us, activity.first_ns)
     end = _moment(slices.origin_us, activity.last_ns)
     end = end[11:] if end[:10] == begin[:10] else end
@@ -220,7 +220,7 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     if not activity.gaps:
         return
     console.print()
-    what = "as far as the log shows" if activity.whole else "none of this ran"
+    what = "as far as the log shows" if activity.whole else "for this selection"
     console.print(text(f"Longest idle, {what}", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
         print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
@@ -250,9 +250,9 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
 
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     console.print()
-    said = [f"{_BLOCKS} how much of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
+    said = [f"{_BLOCKS} busy share of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
     if any(lane.traced for lane in activity.lanes):
-        said.append("T a function's first call after it was traced")
+        said.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
-        said.append("│ began; when it ended is not in the log")
+        said.append("│ started; its end is not in the log")
     print_paragraph(" · ".join(said), console)

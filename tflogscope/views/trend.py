@@ -46,7 +46,7 @@ def said_changes(series: Sequence[Facts]) -> list[str]:
             said.append(
                 f"{name}{_since(change)}: {change['title']} {sides}" + (f"; {ops}" if ops else "")
             )
-    return said or ["Nothing that is larger than the spread of the runs."]
+    return said or ["No change beyond run-to-run noise."]
 
 
 def _since(change: Facts) -> str:

@@ -18,7 +18,7 @@ def verbose_facts(facts: OneDNN) -> Iterator[doc.Fact]:
     said = facts.verbose
     yield from _graph(said)
     if said.external.height:
-        yield doc.Fact("external", "kernels of other libraries: ", _each(said.external.rows()))
+        yield doc.Fact("external", "kernels from other libraries: ", _each(said.external.rows()))
     if said.refused.height:
         yield doc.Fact("refused", "implementations passed over: ", _refused(said))
 
@@ -28,8 +28,8 @@ def mkl_facts(said: Verbose, exec_lines: int, exec_us: float) -> Iterator[doc.Fa
     if not said.calls.height:
         return
     count = count_of(int(said.calls["count"].sum()), "call")
-    beside = f"{count_of(exec_lines, 'primitive')} of oneDNN in {duration(exec_us)}"
-    yield doc.Fact("oneMKL", f"{count} of oneMKL in {duration(said.calls_us)} beside {beside}")
+    primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(exec_us)}"
+    yield doc.Fact("oneMKL", f"{count}, {duration(said.calls_us)} ({primitives})")
     yield doc.Fact("", "", _each(said.calls.select("primitive", "count", "us").rows()))
 
 
@@ -39,8 +39,8 @@ def _graph(said: Verbose) -> Iterator[doc.Fact]:
         whole = said.partition_us
         text = f"{count} in {duration(whole)}"
         if said.inside:
-            inside = f"the {duration(said.inside_us)} of {count_of(said.inside, 'primitive')}"
-            text += f", which holds {inside} ({duration(whole - said.inside_us)} of their own)"
+            inside = f"{duration(said.inside_us)} in {count_of(said.inside, 'primitive')}"
+            text += f", including {inside} ({duration(whole - said.inside_us)} self)"
         yield doc.Fact("graph API", text)
         kinds = said.partitions.select("primitive", "implementation", "count", "us").rows()
         named = [(" ".join(filter(None, row[:2])), *row[2:]) for row in kinds]

@@ -117,7 +117,7 @@ class Explainer:
         stacks = self._run.stacks
         if stacks.is_empty():
             hint = "Record it with tflogscope record, without --no-lines."
-            raise UsageError("this log has no lines of a program", "--at", hint)
+            raise UsageError("the log has no lines of the program", "--at", hint)
         frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
         wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")
         itself = (nearest == place) | nearest.str.ends_with(f"/{place}")

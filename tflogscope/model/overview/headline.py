@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tflogscope.model.slices.slices import Slices
 
 Facts = Mapping[str, Any]
-_NOT_KNOWN = "not known"
+_NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _MAKING = ("tracing", "graph-passes", "first-runs")
@@ -77,16 +77,14 @@ def _facts(said: Summary, recorded_as: Facts) -> list[str]:
     isa = onednn.header.isa if onednn else None
     processor = recorded_as.get("processor")
     release, version = recorded.tensorflow_version, recorded.onednn_version
-    name = f"TensorFlow {release}" if release else "TensorFlow (the log names no release)"
+    name = f"TensorFlow {release}" if release else "TensorFlow (unknown release)"
     sources = recorded.sources
     log = _file_name(sources[0]) + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
     return [
         program or log,
-        name if recorded.tensorflow_dialect or release else "no record of TensorFlow",
-        f"oneDNN {version}" if version else "no header of oneDNN",
-        next(
-            (each for each in (processor, isa) if isinstance(each, str) and each), "CPU not known"
-        ),
+        name if recorded.tensorflow_dialect or release else "no TensorFlow records",
+        f"oneDNN {version}" if version else "no oneDNN header",
+        next((each for each in (processor, isa) if isinstance(each, str) and each), "CPU unknown"),
     ]
 
 
@@ -236,7 +234,7 @@ def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
     """The whole of the table `time`; most of it may be imports."""
     first, span = said.recorded.first, whole_us(time) or said.recorded.span_us
     if span is None or first is None:
-        return Figure("Duration", _NOT_KNOWN, "the log has no times")
+        return Figure("Duration", _NOT_KNOWN, "the log has no timestamps")
     before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
     edges = time.filter(phase="start-up").select(pl.col("end") - pl.col("start"))
     before = int(edges.to_series().dt.total_microseconds().sum()) or before
@@ -245,15 +243,15 @@ def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
 
 
 def _loops(run: Tables) -> Figure:
-    """What is paid again and again, and which phases take most of it."""
+    """Repeated time, and which phases take most of it."""
     repeated = run.repeated.filter(pl.col("repeats_us") > 0)
     phases = repeated.sort("repeats_us", descending=True).rows()
     if not phases:
         known = run.time["wall_us"].count()
-        why = "nothing came again and again" if known else "the log has no times"
-        return Figure("Time in loops", "none" if known else _NOT_KNOWN, why)
+        why = "nothing repeated" if known else "the log has no timestamps"
+        return Figure("Repeated time", "none" if known else _NOT_KNOWN, why)
     most = ", ".join(f"{PHASE_NAMES[phase]} {spoken(us)}" for phase, us in phases[:_PHASES])
-    return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
+    return Figure("Repeated time", spoken(sum(us for _, us in phases)), most)
 
 
 def _step(run: Tables) -> Iterator[Figure]:
@@ -265,19 +263,19 @@ def _step(run: Tables) -> Iterator[Figure]:
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
         about = f"median of {calls}, half {spoken(low)} to {spoken(high)}"
         if loops := float(run.repeated["repeats_us"].sum()):
-            about += f"; loops take {spoken(loops / took.len())} a call"
+            about += f"; repeated time is {spoken(loops / took.len())} per call"
         yield Figure("Step", spoken(median), about)
 
 
 def _eligible(said: Summary) -> Figure:
     """Of the runs of nodes for which a kernel exists, those on it."""
     name = f"Runs on {' and '.join(said.rewriters.kernels) or 'oneDNN'} kernels"
-    xla = "; what XLA compiled isn't counted" if any(x.id == "xla" for x in said.limits) else ""
+    xla = "; XLA-compiled code not counted" if any(x.id == "xla" for x in said.limits) else ""
     runs, ran = said.eligible.runs, said.eligible.on_kernels
     if not runs:
-        return Figure(name, "none", f"no node that has such a kernel ran{xla}")
+        return Figure(name, "none", f"no eligible node ran{xla}")
     off = "; oneDNN is off" if "onednn-off" in said.findings["id"] else ""
-    about = f"{ran:,} of {count_of(runs, 'run')} of nodes that have one{off}{xla}"
+    about = f"{ran:,} of {count_of(runs, 'run')} of eligible nodes{off}{xla}"
     return Figure(name, percent(ran, runs), about)
 
 
@@ -292,9 +290,8 @@ def _traces(said: Summary, same: pl.DataFrame) -> Figure:
     traces = Counter(called)
     again = sum(count > 1 for count in traces.values())
     if not traces:
-        return Figure("Traces", "none", "no call of a graph function is in the log")
-    were = "was" if len(traces) == 1 else "were"
-    about = f"of {count_of(len(traces), 'function')} that {were} called"
+        return Figure("Traces", "none", "the log shows no call of a graph function")
+    about = f"of {count_of(len(traces), 'called function')}"
     if again:
-        about += f"; {again:,} traced more than once"
+        about += f"; {again:,} retraced"
     return Figure("Traces", f"{sum(traces.values()):,}", about)

@@ -40,12 +40,12 @@ def moment_ns(run: Run, text: str, *, last: bool) -> int:
         return min(round(float(since[1]) * _UNITS[since[2]]), _NEVER)
     origin = run.slices.origin_us
     if origin is None:
-        raise UsageError("the log has no times", text, "Name a line: --from 30882.")
+        raise UsageError("the log has no timestamps", text, "Name a line: --from 30882.")
     try:
         day = "" if "-" in text else f"{np.datetime64(origin, 'us').astype('M8[D]')}T"
         moment = datetime.fromisoformat(day + text)
     except ValueError:
-        raise UsageError("this is no line and no time", text, _HINT) from None
+        raise UsageError("neither a line nor a time", text, _HINT) from None
     # The log's times have no zone; they are counted as if it were UTC.
     since_epoch = (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
     return max(-_NEVER, min((since_epoch - origin) * 1000, _NEVER))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 _PATHS = 20_000  # that a page holds
 _ABOUT = (
-    "What is below a line was asked for by it, what is wider took longer. Times are sums: what ran "
-    "at the same time on several threads adds up."
+    "Each bar called the bars below it; wider bars took longer. Times are sums over all threads."
 )
 
 

@@ -66,7 +66,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Pict
         longest = int((rest["end_ns"] - rest["begin_ns"]).to_numpy().max()) / 1000
         notes.append(
             f"The timeline shows {kept.height:,} of {frame.height:,} executions and primitives; "
-            f"those left out took {longest:,.0f} µs or less each. Tables count them all."
+            f"each omitted one took at most {longest:,.0f} µs. Tables count all."
         )
         frame = kept
     used = frame["text"].drop_nulls().unique().sort()
@@ -75,7 +75,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Pict
     size = texts.select(pl.col("attributes", "inputs").str.len_bytes().sum()).sum_horizontal()[0]
     if not full and size > _ATTRIBUTES:
         texts = texts.drop("attributes", "inputs")
-        notes.append("Attributes and inputs of nodes are not shown in the timeline's details.")
+        notes.append("Timeline details omit the attributes and inputs of nodes.")
     words, number = _primitive_words(run, frame)
     columns = _columns(frame, used, number, run)
     steps = frame["step"].drop_nulls().unique().sort()

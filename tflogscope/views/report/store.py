@@ -53,9 +53,9 @@ _RUNS = (
     Column("start", "start"),
     Column("tensorflow", "TensorFlow"),
     Column("onednn", "oneDNN"),
-    Column("step_us", "step", "us", "median of the calls of its step function but the first"),
-    Column("eager", "eager", "share", "of the runs of ops"),
-    Column("onednn_runs", "by oneDNN", "share", "of what oneDNN has a kernel for"),
+    Column("step_us", "step", "us", "median call of the step function, without the first"),
+    Column("eager", "eager", "share", "of op executions"),
+    Column("onednn_runs", "on oneDNN", "share", "of eligible executions"),
     Column("traces", "traces", "count"),
     Column("findings", "findings", "count"),
     Column("error", "error"),
@@ -83,7 +83,7 @@ def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> s
             [doc.Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs", tools=True)],
             "runs",
         ),
-        doc.Section("What differs between them", _differences(rows), "differences"),
+        doc.Section("Differences between runs", _differences(rows), "differences"),
     )
     return _page(f"tflogscope store: {name}", [*sections, *more])
 
@@ -113,12 +113,12 @@ def _differences(rows: list[Row]) -> list[doc.Node]:
             said = [f"{value}: {count_of(count, 'run')}" for value, count in most[:_MOST]]
             said += [f"and {len(most) - _MOST} more"] if len(most) > _MOST else []
             found.append(doc.Fact(_DIFFER.get(name, name), "; ".join(said)))
-    return found or [doc.Paragraph("Releases, build and settings are the same.")]
+    return found or [doc.Paragraph("None: releases, build and settings are equal.")]
 
 
 def _said(name: str, facts: Row, row: Row) -> str:
     value = facts.get(name)
-    unknown = "not set" if name not in _DIFFER and row["settings"] else "not known"
+    unknown = "not set" if name not in _DIFFER and row["settings"] else "unknown"
     return unknown if value is None else str(value)
 
 
@@ -141,7 +141,7 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
         for id_, columns, of in tables
     ]
     known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
-    recorded = doc.Section("What was recorded", known, "recorded")
+    recorded = doc.Section("Recording", known, "recorded")
     return _page(f"tflogscope run: {row['run']}", [*sections, recorded])
 
 

@@ -15,7 +15,7 @@ from tflogscope.views.markup import Markup, element
 CLASSES = (
     ("eager", "eager ops"),
     ("eager-onednn", "eager, as {} kernel"),
-    ("call", "calls of functions"),
+    ("call", "function calls"),
     ("graph", "in graphs"),
     ("onednn", "in graphs, rewritten to {} kernel"),
     ("data", "tf.data"),
@@ -27,9 +27,9 @@ CLASSES = (
 _KEYS = (
     ("+ −", "zoom"),
     ("← →", "pan"),
-    ("↑ ↓", "to what holds it, to what it holds"),
+    ("↑ ↓", "parent, child"),
     ("p n", "previous, next"),
-    ("z", "zoom to what is chosen"),
+    ("z", "zoom to selection"),
     ("0", "all"),
     ("/", "search"),
 )

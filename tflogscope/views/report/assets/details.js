@@ -56,7 +56,7 @@
   function took(data, at) {
     const { slices } = data;
     if (data.clock === "lines") return null;
-    return slices.flags[at] & 1 ? duration(slices.length[at] / 1000) : "not known: no end is in the log";
+    return slices.flags[at] & 1 ? duration(slices.length[at] / 1000) : "unknown: no end record";
   }
 
   function began(data, at) {
@@ -98,11 +98,11 @@
       ["Line of the program", says("python")],
       ["Node", says("node")],
       ["Function", functionOf(texts, text)],
-      ["Ran", data.xla.includes(text) ? "code that XLA compiled; its ops have no records" : null],
+      ["Ran", data.xla.includes(text) ? "code compiled by XLA, which logs no ops" : null],
       ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],
       ["Began", began(data, at)],
       ["Took", took(data, at)],
-      ["Without the log", work(data, at)],
+      ["Without logging", work(data, at)],
       ["Lines", lines(data, at)],
       ["Log", several ? says("source") : null],
       ["Status", says("status")],
@@ -139,9 +139,9 @@
       ["Problem", says("problem")],
       ["Took", work(data, at)],
       ["Op", owner < 0 ? "not known" : link(data, owner, nameOf(data, owner))],
-      ["Link to it", says("link")],
+      ["Match", says("link")],
       ["Line", lines(data, at)],
-      ["Drawn", slices.flags[at] & 2 ? "where it must have run: its line has no time" : null],
+      ["Drawn", slices.flags[at] & 2 ? "at its inferred place: its line has no timestamp" : null],
       ["Kind", says("prop_kind")],
       ["Tensors", says("memory_descriptors")],
       ["Attributes", says("attributes")],
@@ -223,7 +223,7 @@
     const own = work(data, at);
     const time = text < 0 ? own : took(data, at);
     if (time !== null) parts.push(time);
-    if (text >= 0 && own !== null) parts.push(`${own} without the log`);
+    if (text >= 0 && own !== null) parts.push(`${own} without logging`);
     const where = lines(data, at);
     if (where !== null) parts.push(`line ${where}`);
     return parts.join(" · ");

@@ -88,7 +88,7 @@
     }
 
     say(node) {
-      const parts = [node.name, `${duration(node.us)}${this.estimated ? " without the log" : ""}`];
+      const parts = [node.name, `${duration(node.us)}${this.estimated ? " without logging" : ""}`];
       if (node.parent) parts.push(`${percent(node.us / this.root.us)} of all`);
       document.getElementById("icicle-said").textContent = parts.join(" · ");
     }

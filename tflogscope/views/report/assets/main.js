@@ -209,7 +209,7 @@
     const items = first.map((at) =>
       element("li", {}, element("button", { type: "button", className: "link", onclick: () => choose(at) }, Report.brief(data, at))),
     );
-    const more = found.list.length > first.length ? [element("p", { className: "hint" }, "The first 20; Next goes on.")] : [];
+    const more = found.list.length > first.length ? [element("p", { className: "hint" }, "First 20 shown; Next shows more.")] : [];
     by("matches").replaceChildren(...(found.asked ? [element("h3", {}, what), element("ol", {}, ...items), ...more] : []));
     by("said").textContent = by("found").textContent = found.asked ? what : "";
   }

@@ -13,7 +13,7 @@
     if (texts.mode[at] === "preparation") return "instantiation";
     if (texts.kind[at] !== "call" && texts.mode[at] === "eager") return "eager ops";
     const name = texts.function[at];
-    if (name === null) return texts.kind[at] === "call" ? texts.op[at] ?? "?" : "graph, function not known";
+    if (name === null) return texts.kind[at] === "call" ? texts.op[at] ?? "?" : "graph, unknown function";
     return texts.function_uid[at] === null ? name : `${name} ${texts.function_uid[at]}`;
   }
 
@@ -29,7 +29,7 @@
     const ofText = texts.mode.map((_, at) => number(functionName(texts, at)));
     const of = (at) => {
       if (slices.text[at] >= 0) return ofText[slices.text[at]];
-      return slices.owner[at] ? of(at - slices.owner[at]) : number("primitives, op not known");
+      return slices.owner[at] ? of(at - slices.owner[at]) : number("primitives, unknown op");
     };
     return { names, of };
   }

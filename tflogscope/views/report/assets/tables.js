@@ -82,7 +82,7 @@
       type: "button",
       onclick: async () => {
         const done = await copy(csv(table));
-        said.textContent = done ? "Copied." : "The browser did not allow to copy.";
+        said.textContent = done ? "Copied." : "The browser blocked copying.";
       },
     }, "Copy as CSV");
     const label = element("label", {}, `Filter `, filter);
