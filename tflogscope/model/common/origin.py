@@ -23,8 +23,8 @@ RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK"
 """Variables in which launchers tell a process its rank: Open MPI, MPICH and Intel MPI, PMIx, Slurm,
 torchrun."""
 KEPT_BACK = (
-    "A program that sets TF_CPP_MIN_LOG_LEVEL suppresses TensorFlow's records: remove that setting, "
-    "and record again."
+    "A program that sets TF_CPP_MIN_LOG_LEVEL suppresses TensorFlow's records: remove that "
+    "setting, and record again."
 )
 """Why a recording may hold no record of TensorFlow, and what to do."""
 

@@ -13,7 +13,7 @@ from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.reasons import conditions
 
 ANYBODY = "anybody"
-NOTHING = "Nothing in the program."
+NOTHING = "No change in the program helps."
 UNKNOWN = "unknown"
 NO_KERNEL = "no-kernel"
 HAS_KERNEL = (pl.col("eligible") & pl.col("reason").ne_missing(NO_KERNEL)).fill_null(value=False)
