@@ -166,7 +166,7 @@ def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
     if facts.reorders.height:
         whole = duration(float(facts.reorders["us"].sum()))
         worst = _each(facts.reorders, "{name} {time}")
-        yield doc.Fact("reorders", f"{whole}: ", worst)
+        yield doc.Fact("reorder", f"{whole}: ", worst)
     first = facts.first_use
     if first.later_runs:
         once = duration(first.first_us / first.problems)

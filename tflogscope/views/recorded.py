@@ -29,8 +29,8 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
 def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
-        what = "calibrated" if slowed.calibrated else "estimated"
-        yield doc.Fact("overhead", f"{slowed_text(slowed)}. Times are {what} without logging.")
+        how = "calibrated to a run" if slowed.calibrated else "estimates"
+        yield doc.Fact("slower", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
 
 
 def slowed_text(slowed: Slowed) -> str:
@@ -65,7 +65,7 @@ def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
     counted = [f"{count:,} {words}" for words, count in kinds.items() if count]
     yield doc.Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
     if said.torn:
-        yield doc.Fact("interleaved", _torn(said))
+        yield doc.Fact("torn", _torn(said))
 
 
 def _torn(said: Recorded) -> str:
