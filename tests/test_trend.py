@@ -190,9 +190,7 @@ def test_a_limit_of_time_is_one_without_the_log_and_the_log_is_said(
     assert check["measured"] == calls["steady_us"][1:].median()
     assert check["text"].startswith("step time, estimated without the log, is ")
     assert run.summary.slowed is not None
-    assert verdict["notes"] == [
-        f"The log slowed this run: {slowed_text(run.summary.slowed, 'the run')}."
-    ]
+    assert verdict["notes"] == [f"In this run {slowed_text(run.summary.slowed)}."]
 
 
 def test_a_step_time_as_printed_is_compared_with_those_as_printed(
