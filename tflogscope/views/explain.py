@@ -96,7 +96,7 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
     if facts.get("text"):
         yield doc.Paragraph(doc.Code(shorten(facts["text"], _STATUS)), "hint")
     end: doc.Text = (" and ends on line ", doc.Line(one["end_line"])) if one["end_line"] else ""
-    took = "" if one["duration_us"] is None else f", {duration(one['duration_us'])}"
+    took = f", {printed}" if (printed := _known(one["work_us"], one["duration_us"])) else ""
     node = f" as node {one['node']}" if one["node"] else ""
     call = "" if one["call"] is None else f", in call {one['call']:,}"
     said = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
@@ -131,14 +131,27 @@ def _failed(counted: Facts) -> str:
 
 
 def _time(counted: Facts) -> str:
-    return "" if counted["total_us"] is None else f" ({duration(counted['total_us'])})"
+    time = _known(counted["steady_us"], counted["total_us"])
+    return f" ({time})" if time else ""
+
+
+def _first_known(counted: Facts) -> float | None:
+    time: float | None = counted["steady_us"]
+    return counted["total_us"] if time is None else time
+
+
+def _known(estimated: float | None, printed: float | None) -> str:
+    """A time without the log; where that isn't known as printed, and said so."""
+    if estimated is not None:
+        return duration(estimated)
+    return "" if printed is None else f"{duration(printed)} as printed"
 
 
 _ASKED = (
     Column("name", "op", "name"),
     Column("how", "", tone=lambda row: MODES[row["mode"]]),
     Column("runs", "runs", "count"),
-    Column("total_us", "time", "us"),
+    Column("us", "time", "us"),
 )
 
 
@@ -149,7 +162,7 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
     how = {"eager": "eagerly", "graph": "in graphs"}
     rows: list[doc.Row] = [
         each
-        | {"name": op_name(each["op"])}
+        | {"name": op_name(each["op"]), "us": _first_known(each)}
         | {"how": "a call" if each["kind"] == "call" else how[each["mode"]]}
         for each in facts["ops"][:_ASKED_SHOWN]
     ]

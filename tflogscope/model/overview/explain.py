@@ -16,7 +16,7 @@ from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
-from tflogscope.model.common.figures import summed
+from tflogscope.model.common.figures import rounded_us, summed
 from tflogscope.model.common.names import MERGED, is_rewritten
 from tflogscope.model.executions.failures import END_OF_DATA
 from tflogscope.model.reasons import rules as reason_rules
@@ -169,7 +169,7 @@ class Explainer:
                     "evidence": sorted(evidence),
                 }
             )
-        causes.sort(key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"], entry["lines"]))
+        causes.sort(key=lambda entry: (-_cost(entry), -entry["runs"], entry["lines"]))
         return {
             **_counted(rows),
             "causes": causes,
@@ -248,7 +248,7 @@ class Explainer:
                     "evidence": proof.drop_nulls().unique().sort().head(_LINES).to_list(),
                 }
             )
-        return sorted(kernels, key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"]))
+        return sorted(kernels, key=lambda entry: (-_cost(entry), -entry["runs"]))
 
     def _primitives(self, rows: pl.Series) -> list[Facts]:
         ran = self._run.linked_primitives.filter(
@@ -262,7 +262,7 @@ class Explainer:
 
     def _execution(self, one: pl.DataFrame) -> Facts:
         """The one execution that a line belongs to."""
-        names = ("line", "end_line", "status", "duration_us", "node", "call")
+        names = ("line", "end_line", "status", "work_us", "duration_us", "node", "call")
         failed = self._run.statuses.filter(pl.col("row") == one["row"][0])
         failure = failed.select("status", "line").head(1).to_dicts()
         return {**one.select(names).to_dicts()[0], "failure": failure[0] if failure else None}
@@ -286,7 +286,7 @@ def _asked(rows: pl.DataFrame) -> list[Facts]:
     asked = [
         {"mode": mode, "kind": kind, "op": op, **_counted(h)} for (mode, kind, op), h in groups
     ]
-    return sorted(asked, key=lambda each: (-(each["total_us"] or 0), -each["runs"], each["op"]))
+    return sorted(asked, key=lambda each: (-_cost(each), -each["runs"], each["op"]))
 
 
 def _rewritten(rows: pl.DataFrame) -> list[Facts]:
@@ -305,13 +305,20 @@ def _rewritten(rows: pl.DataFrame) -> list[Facts]:
 
 def _counted(rows: pl.DataFrame) -> Facts:
     alive = rows.filter(pl.col("status") != "dead")
-    known = alive["duration_us"].drop_nulls()
+    known, steady = (alive[name].drop_nulls() for name in ("duration_us", "steady_us"))
     return {
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": rows.height - alive.height,
+        "steady_us": rounded_us(float(steady.sum())) if len(steady) else None,
         "total_us": int(known.sum()) if len(known) else None,
     }
+
+
+def _cost(counted: Facts) -> float:
+    """What counts are ordered by: the time without the log, or as printed if it isn't known."""
+    steady, printed = counted["steady_us"], counted["total_us"]
+    return float(steady if steady is not None else printed or 0)
 
 
 def _counts(rows: pl.DataFrame) -> list[Facts]:

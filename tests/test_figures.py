@@ -1,0 +1,61 @@
+"""One quantity has one figure on every screen: analyze, explain, diff, query and the tables."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from tests.deep import first_quick
+from tests.samples import NAMES, run_of
+from tflogscope.model.common.figures import duration
+from tflogscope.views.analyze import analyze_document, first_screen, summary_json
+from tflogscope.views.explain import explain_document
+from tflogscope.views.terminal import drawn
+
+LOGS = first_quick([(name,) for name in NAMES])
+_OPS = 5
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_an_op_has_one_time(name: str) -> None:
+    run = run_of(name)
+    ops = run.ops.filter(kind="op")
+    time = "steady_us" if ops["steady_us"].count() else "total_us"
+    for op in run.summary.ops.head(_OPS).to_dicts():
+        of_op = ops.filter(op=op["op"])
+        explained = run.explain(op=op["op"])
+        for mode in ("eager", "graph"):
+            known = of_op.filter(mode=mode)[time].drop_nulls()
+            table = float(known.sum()) if known.len() else None
+            assert op[f"{mode}_us"] == pytest.approx(table, abs=0.01)
+            assert explained[mode][time] == pytest.approx(table, abs=0.01)
+            if table and time == "steady_us":
+                screen = drawn(explain_document(explained))
+                assert f"({duration(table)})" in screen
+    asked = f"SELECT op, SUM({time}) AS us FROM ops WHERE kind = 'op' GROUP BY op"
+    by_sql = {op: us or 0.0 for op, us in run.query(asked).rows()}
+    assert by_sql == pytest.approx(dict(ops.group_by("op").agg(pl.col(time).sum()).rows()))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_run_has_one_time(name: str) -> None:
+    run = run_of(name)
+    if not run.time["wall_us"].sum():
+        return
+    whole = duration(float(run.time["wall_us"].sum()))
+    for document in (first_screen(run), analyze_document(run)):
+        assert f" total {whole} " in " ".join(drawn(document).split())
+    difference = run.diff(run)
+    assert difference["runs"]["before"]["wall_us"] == pytest.approx(run.time["wall_us"].sum())
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_finding_has_one_time(name: str) -> None:
+    run = run_of(name)
+    said = json.loads(json.dumps(summary_json(run), default=str))["findings"]
+    for row, in_json in zip(run.findings.to_dicts(), said, strict=True):
+        assert in_json["time_us"] == row["time_us"]
+        if row["time_us"] and row["severity"] != "note":
+            assert duration(row["time_us"]) in drawn(analyze_document(run))
