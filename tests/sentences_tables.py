@@ -11,11 +11,11 @@ from pathlib import Path
 from tflogscope.model.common.sentences import rows
 
 PAGE = Path(__file__).parent.parent / "docs" / "findings.md"
-_TABLE = re.compile(r"(?m)^\| (\w+) \| said when \|.*\n(?:\|.*\n)+")
+_TABLE = re.compile(r"(?m)^\| (\w+) \| reported when \|.*\n(?:\|.*\n)+")
 
 
 def table_of(kind: str) -> str:
-    table = [f"| {kind} | said when | decided by |\n|---|---|---|\n"]
+    table = [f"| {kind} | reported when | decided by |\n|---|---|---|\n"]
     table += [f"| `{row.id}` | {row.when} | {row.where} |\n" for row in rows(kind).values()]
     return "".join(table).replace("|  |", "| |")
 

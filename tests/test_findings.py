@@ -126,7 +126,7 @@ def test_each_sentence_is_in_the_docs() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == page_with_tables(page), "python -m tests.sentences_tables writes it anew"
     kinds = ("finding", "limit", "answer", "verdict")
-    assert re.findall(r"^\| (\w+) \| said when", page, re.MULTILINE) == list(kinds)
+    assert re.findall(r"^\| (\w+) \| reported when", page, re.MULTILINE) == list(kinds)
     sections = re.findall(r"^## ([a-z0-9-]+)$", page, re.MULTILINE)
     assert sections == [id_ for id_ in rows("finding") if id_ in sections]
 
