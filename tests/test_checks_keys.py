@@ -98,7 +98,7 @@ def test_the_share_is_of_executions_that_onednn_could_run(share: float, passes: 
     result = only(made, "min_rewritten", share)
     assert result.passed is passes
     assert result.measured == pytest.approx(0.6)
-    assert "60.0% of 10 executions" in result.text
+    assert "60.0% of 10 eligible executions" in result.text
 
 
 def test_what_was_left_out_is_named_with_reason_and_lines() -> None:

@@ -152,7 +152,7 @@ def test_each_command_shows_an_example(cli: Run, command: str) -> None:
         (["export", "x", "--table", "zzz"], 2, "There are timeline, ops"),
         (["ops", "missing.log"], 3, "tflogscope: missing.log: no such file\nCheck the name."),
         (["analyze", "nothing.log"], 3, "tflogscope: nothing.log: no record of"),
-        (["ops", "crash"], 4, "tflogscope: a fault of tflogscope's own: KeyError: '\\x1b[31m'"),
+        (["ops", "crash"], 4, "tflogscope: internal error: KeyError: '\\x1b[31m'"),
         (["ops", "interrupt"], 130, "tflogscope: interrupted"),
     ],
 )
@@ -388,7 +388,7 @@ def test_without_log_standard_input_is_read_if_it_is_piped(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     code, _, err = cli("ops")
     assert code == 2
-    assert "no log is named" in err
+    assert "no log given" in err
 
 
 # Outputs
@@ -502,8 +502,8 @@ def test_what_standard_input_reads_is_never_the_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["diff", "PIPE", "PIPE"], "this is a pipe, which gives its text once"),
-        (["diff", "-", "-"], "this is a pipe, which gives its text once"),
+        (["diff", "PIPE", "PIPE"], "a pipe can be read only once"),
+        (["diff", "-", "-"], "a pipe can be read only once"),
         (["collect", "-", "-o", "STORE"], "-: collect reads files, not a pipe"),
         (["collect", "PIPE", "-o", "STORE"], "collect reads files, not a pipe"),
     ],

@@ -118,7 +118,7 @@ def test_a_summary_that_is_too_long_is_cut_after_a_line(
     monkeypatch.setattr("tflogscope.cli.check._SUMMARY_BYTES", 600)
     assert check(PYTHON)[0] == 1
     lines = summary.read_text().splitlines()
-    assert lines[-1] == "The rest is left out: GitHub takes no more."
+    assert lines[-1] == "Truncated: GitHub accepts no more."
     assert lines[-3].startswith("  | ")
     assert lines[-3].endswith(" |")
     assert summary.stat().st_size < 700
@@ -131,7 +131,7 @@ def test_a_summary_that_can_not_be_written_fails_no_check(
     code, out, err = check(CLEAN)
     assert code == 0
     assert out.endswith("Check passed (policy: default policy)\n")
-    assert "the job's summary can't be written: No such file" in err
+    assert "can't write the job summary: No such file" in err
 
 
 def test_an_empty_log_is_no_passed_check(check: Check, tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> Non
         runs[name] = opened(log)
     same = difference(runs["fast"], runs["slow"])
     assert "slower" not in changes(same, "ops").get(ADD.op, [])
-    assert "; two runs of one program may differ so much), half of the calls " in verdict(same)
+    assert ", within run-to-run noise), half of the calls " in verdict(same)
     other = difference(runs["fast"], runs["apart"])
     assert "slower" in changes(other, "ops")[ADD.op]
     assert " a call instead of " in verdict(other)
@@ -216,7 +216,7 @@ def test_one_program_that_ran_twice_is_neither_slower_nor_faster(opened: Open) -
         facts = difference(before, after)
         assert not said(facts)
         assert " instead of " not in verdict(facts)
-    assert "; two runs of one program may differ so much)" in verdict(difference(fast, slow))
+    assert ", within run-to-run noise)" in verdict(difference(fast, slow))
 
 
 def test_a_mended_program_is_faster_in_loops() -> None:

@@ -141,7 +141,7 @@ def test_what_python_can_not_ask_for_is_not_said_to_be_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for op, said in (
-        ("_FusedMatMul", "grappler made one node of them"),
+        ("_FusedMatMul", "grappler fused them"),
         ("_Retval", "TensorFlow added it itself"),
     ):
         assert main(["explain", str(path_of(FIT)), "--op", op]) == 0
@@ -160,7 +160,7 @@ def test_an_op_says_where_more_of_it_ran(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--line", "3"]) == 2
-    assert "Ask one" in capsys.readouterr().err
+    assert "Use one" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -187,7 +187,7 @@ def test_a_statement_is_refused_before_logs_are_read(
 ) -> None:
     assert main(["query", *words]) == 2
     error = capsys.readouterr().err
-    assert ("no statement is given" if words[-1] == "README.md" else "only SELECT") in error
+    assert ("no statement given" if words[-1] == "README.md" else "only SELECT") in error
 
 
 TOO_DEEP = {

@@ -105,7 +105,7 @@ def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:
     assert b"no-such-program: can't be started: No such file or directory" in done.stderr
     done = run_command(*command[:-1])
     assert done.returncode == 2
-    assert b"no program is named" in done.stderr
+    assert b"no program given" in done.stderr
 
 
 def test_what_can_not_be_started_destroys_no_recording(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
 def test_a_log_of_another_program_has_no_table_of_ops() -> None:
     text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
     assert 'id="ops-table"' not in text
-    assert "No execution of an op is in the log." in text
+    assert "The log shows no op execution." in text
     assert "<small>no record of TensorFlow" in text
 
 
@@ -430,14 +430,14 @@ def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
     log.step(-5, Node(3, "a", "Relu"))
     headline = opened(log).headline
     assert headline.id == "no-times"
-    assert "the log has no ends for them" in headline.verdict
+    assert "The log has no eager durations" in headline.verdict
 
 
 def test_without_times_what_is_in_loops_is_not_known(opened: Open) -> None:
     log = Log()
     log.eager_op("MatMul", 5)
     loops = opened(timeless(log)).headline.figures[1]
-    assert (loops.name, loops.value) == ("Time in loops", "not known")
+    assert (loops.name, loops.value) == ("Repeated time", "not known")
 
 
 @pytest.mark.thorough
@@ -504,7 +504,7 @@ def test_where_it_comes_from_is_said(keras: tuple[str, Page]) -> None:
     said = " ".join(keras[1].texts["dd"])
     assert hashlib.sha256(path_of(KERAS).read_bytes()).hexdigest() in said
     assert "tests 1" in said
-    assert "not known: the log has no header line" in said
+    assert "unknown: the log was not made by" in said
 
 
 @pytest.mark.thorough

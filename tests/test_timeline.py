@@ -135,7 +135,7 @@ def test_it_needs_neither_unicode_nor_colour() -> None:
     picture = drawn(run_of(KERAS), encoding="ascii")
     assert picture.isascii()
     assert "@" in picture
-    assert ".:-=+*#@ how much of a column's time" in picture
+    assert ".:-=+*#@ busy share of a column's time" in picture
 
 
 def test_hostile_names_are_shown_by_their_codes(opened: Open) -> None:

@@ -310,6 +310,6 @@ def test_narrow_and_wide_with_and_without_colour(
 
 def test_without_a_terminal_nothing_is_watched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", str(path_of(NAME))]) == 2
-    assert "there is no terminal to draw on" in capsys.readouterr().err
+    assert "needs a terminal" in capsys.readouterr().err
     assert main(["record", "--watch", "--", "true"]) == 2
-    assert "there is no terminal to draw on" in capsys.readouterr().err
+    assert "needs a terminal" in capsys.readouterr().err

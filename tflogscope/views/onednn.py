@@ -85,7 +85,11 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        of = f"{eligible.rewritten:,} of {eligible.nodes:,} eligible nodes run on {whose(facts)}"
+        nodes, verb = (
+            count_of(eligible.nodes, "eligible node"),
+            "run" if eligible.nodes > 1 else "runs",
+        )
+        of = f"{eligible.rewritten:,} of {nodes} {verb} on {whose(facts)}"
         said = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
         said = f"none is eligible for a {whose(facts)} kernel"

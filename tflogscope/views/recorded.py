@@ -23,7 +23,7 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     said = run.summary.recorded
     full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
     slowed = slowed_fact(run.summary.slowed)
-    return doc.Section("Recording", (*recorded_facts(said), *slowed, full), "recorded")
+    return doc.Section("What was recorded", (*recorded_facts(said), *slowed, full), "recorded")
 
 
 def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
@@ -59,7 +59,7 @@ def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
         "used": said.recognised,
         "recognized but unused": said.ignored,
         "unrecognized": said.unknown,
-        "continuation lines": said.continuation,
+        "continuation": said.continuation,
         "blank": said.blank,
     }
     counted = [f"{count:,} {words}" for words, count in kinds.items() if count]

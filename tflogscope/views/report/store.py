@@ -141,7 +141,7 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
         for id_, columns, of in tables
     ]
     known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
-    recorded = doc.Section("Recording", known, "recorded")
+    recorded = doc.Section("What was recorded", known, "recorded")
     return _page(f"tflogscope run: {row['run']}", [*sections, recorded])
 
 
