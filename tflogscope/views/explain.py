@@ -79,7 +79,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
         runs = sum(each["runs"] + each["dead"] for each in facts["ops"])
         if facts["itself"] < runs:
             own = f"{facts['itself']:,} directly, the rest through code it calls"
-            yield doc.Paragraph(f"{runs:,} executions: {own}.")
+            yield doc.Paragraph(f"{count_of(runs, 'execution')}: {own}.")
     if facts.get("fused_into"):
         fused = facts["fused_into"]
         yield doc.Paragraph(
