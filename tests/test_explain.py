@@ -105,7 +105,7 @@ def test_a_name_that_is_not_there_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         run_of(FIT).explain(op="MatMull")
     assert "MatMul" in str(caught.value.hint)
-    with pytest.raises(UsageError, match="nothing is asked for"):
+    with pytest.raises(UsageError, match="no subject given"):
         run_of(FIT).explain()
 
 

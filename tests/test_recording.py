@@ -128,7 +128,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> N
     )
     assert (done.returncode, done.stdout) == (7, b"trained\n")
     assert done.stderr.decode() == (
-        f"tflogscope: {log}: can't write: File too large. The program went on; its log ends after "
+        f"tflogscope: {log}: can't write: File too large. The program continued; its log ends after "
         "102.4 kB.\n"
     )
     assert open_log(log).timeline.height > 100

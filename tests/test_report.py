@@ -171,7 +171,7 @@ def test_a_log_of_another_program_has_no_table_of_ops() -> None:
     text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
     assert 'id="ops-table"' not in text
     assert "The log shows no op execution." in text
-    assert "<small>no record of TensorFlow" in text
+    assert "<small>no TensorFlow records" in text
 
 
 def test_the_program_is_named_without_the_folder_of_its_interpreter(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_without_times_what_is_in_loops_is_not_known(opened: Open) -> None:
     log = Log()
     log.eager_op("MatMul", 5)
     loops = opened(timeless(log)).headline.figures[1]
-    assert (loops.name, loops.value) == ("Repeated time", "not known")
+    assert (loops.name, loops.value) == ("Repeated time", "unknown")
 
 
 @pytest.mark.thorough

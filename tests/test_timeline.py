@@ -164,7 +164,7 @@ def test_long_and_short_runs_have_round_numbers_on_their_axis(
 def test_a_log_without_times_says_that_its_lines_are_drawn(opened: Open) -> None:
     line = f"I1121 03:56:34.000001    9000 execute.cc:1678] Executing op Mul in device {CPU}"
     picture = drawn(opened(f"{line}\n" * 50))
-    assert picture.startswith("The log has no times: drawn in the order of its lines, 1 to 50.")
+    assert picture.startswith("The log has no timestamps; drawn in line order, 1 to 50.")
 
 
 def test_what_began_last_and_has_no_end_is_shown(opened: Open) -> None:

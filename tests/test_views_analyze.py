@@ -34,8 +34,8 @@ HEADINGS = (
     "Ops, by ",
     "Functions",
     "oneDNN",
-    "What it means",
-    "What this log can't tell",
+    "Explanation",
+    "Not available from this log",
     "What was recorded",
 )
 STEP = -7
@@ -70,7 +70,7 @@ def test_the_share_of_onednn_is_the_same_in_four_commands(name: str, tmp_path: P
     assert (measured == 1) == name.startswith("keras")
     share = percent(of.on_kernels, of.runs)
     screen = " ".join(run_command("analyze", log).stdout.decode().split())
-    assert f"with {share} of the runs" in screen
+    assert f"({share} of executions)" in screen
     assert run_command("report", log, "-o", page).returncode == 0
     tile = f"kernels</span><b>{share}</b><small>{of.on_kernels:,} of {of.runs:,} runs"
     assert tile in page.read_text()
@@ -114,7 +114,7 @@ def test_each_heading_but_the_first_has_an_empty_line_before_it(name: str) -> No
 @pytest.mark.parametrize("name", UNLIKE)
 def test_items_and_facts_have_a_hanging_indent(name: str) -> None:
     lines = screen(run_of(name))
-    for line in lines[lines.index("What it means") :] if "What it means" in lines else []:
+    for line in lines[lines.index("Explanation") :] if "Explanation" in lines else []:
         assert not line or line in HEADINGS or line.startswith(("- ", "  ")), line
     for line in lines[lines.index("What was recorded") + 1 :]:
         assert re.match(r"  (\w+ +|        )\S", line), line
@@ -162,7 +162,7 @@ def test_a_log_of_onednn_alone_has_no_word_of_ops() -> None:
     assert [line for line in lines if line in HEADINGS] == [
         "Findings (in full: tflogscope explain LOG)",
         "oneDNN",
-        "What this log can't tell",
+        "Not available from this log",
         "What was recorded",
     ]
     text = said(run_of(TORCH))
@@ -261,7 +261,7 @@ def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:
     log.start(code, -7)
     log.executing("Mul")
     [limit] = [each for each in opened(log).summary.limits if each.id == "stopped"]
-    assert limit.text.endswith("the log stops while a call of f was running, in EagerPyFunc.")
+    assert limit.text.endswith("The log stops while a call to f was running, in EagerPyFunc.")
 
 
 def test_implementations_that_have_no_name_get_none() -> None:

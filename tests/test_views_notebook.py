@@ -130,4 +130,4 @@ def test_a_log_with_nothing_but_onednn_lines() -> None:
     headline = run_of("torch_mlp__torch2.13.0__vlog2").headline
     figures = {each.name[0].lower() + each.name[1:] for each in headline.figures}
     assert set(page.rows) == {"run", "verdict", "log", "format", "lines"} | figures
-    assert "no record of TensorFlow" in page.rows["format"]
+    assert "no TensorFlow records" in page.rows["format"]
