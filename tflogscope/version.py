@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 MADE_BY = f"tflogscope {__version__}"
