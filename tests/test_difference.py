@@ -228,7 +228,9 @@ def test_a_mended_program_is_faster_in_loops() -> None:
     facts, back = difference(before, after), difference(after, before)
     faster, slower = verdict(facts), verdict(back)
     assert re.match(r"Repeated time \d+ ms \(was [\d.]+ s\); .*9 fewer traces; 1 finding g", faster)
-    assert re.match(r"Repeated time [\d.]+ s \(was \d+ ms\); .*9 more traces; 1 new finding", slower)
+    assert re.match(
+        r"Repeated time [\d.]+ s \(was \d+ ms\); .*9 more traces; 1 new finding", slower
+    )
     assert facts["loops"]["before"] < 5.7e6
     assert facts["loops"]["after"] < 1.5e6
     wall = [facts["runs"][side]["wall_us"] for side in ("before", "after")]

@@ -88,8 +88,8 @@ def verdict(facts: Facts) -> str:
     for change in ("new", "gone"):
         found = sum(each["change"] == change for each in facts["findings"])
         if found:
-            new = change == "new"
-            said.append(count_of(found, "new finding") if new else f"{count_of(found, 'finding')} gone")
+            gone = f"{count_of(found, 'finding')} gone"
+            said.append(count_of(found, "new finding") if change == "new" else gone)
     if facts["problems"]:
         said.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
