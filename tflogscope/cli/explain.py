@@ -86,8 +86,8 @@ def explain(
             facts = run.explain(op=op, node=node, line=line, at=at)
             document = explain_document(facts)
         else:
-            rows = run.findings.to_dicts()
-            facts = {"findings": rows}
+            facts = {"findings": run.findings.to_dicts()}
+            rows = run.findings.hstack(run.avoidable).to_dicts()
             document = [Findings(findings(rows, run))]
         text = json_object(facts) if as_json else drawn(document)
         if not text:

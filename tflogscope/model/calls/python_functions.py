@@ -44,6 +44,10 @@ _OWN = (
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
 
+# python/eager/backprop.py, _gradient_function names them. What a step updates says less: some
+# optimizers add, as metrics do.
+GRADIENT = "gradient_tape/"
+"""How the names of nodes begin that only a training step has."""
 KERAS_STEPS = (
     "train_function",
     "test_function",

@@ -22,7 +22,7 @@ _PART = r"_partitioned_\d+_\d+$"
 # a mesh. It runs them at once, on threads of its own.
 MESH = r"__func_\d+_\d+_\d+$"
 # data/captured_function.cc names its functions by the dataset op that calls them.
-_DATASET = "Dataset_"
+DATASET = "Dataset_"
 
 # The layout pass merges two nodes into one of such a name, and rewrites that: MergeNode.
 MERGED = "__MklDummy"
@@ -107,7 +107,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     flavour = (
         pl.when(backward.is_not_null() | (kind == "backward"))
         .then(pl.lit("backward"))
-        .when(name.str.starts_with(_DATASET))
+        .when(name.str.starts_with(DATASET))
         .then(pl.lit("dataset"))
         .when(kind.is_not_null())
         .then(kind)

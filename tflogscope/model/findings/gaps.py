@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.calls.python_functions import KERAS_STEPS
+from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
@@ -31,9 +31,6 @@ _PAUSE = threshold("loop.pause")
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 )
-# Only a training step has gradients (python/eager/backprop.py, _gradient_function names them).
-# What it updates says less: some optimizers add, as metrics do.
-_GRADIENT = "gradient_tape/"
 _KERAS_US = threshold("between-steps.keras_us")
 _CALL_US = DISPATCH_US / 2
 _OP_US = threshold("between-steps.op_us")
@@ -64,7 +61,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     """
     pace = evidence.without_log.python_pace or _UNKNOWN_PACE
     outer = evidence.calls.lazy().filter(~pl.col("nested")).sort("begin_at")
-    training = pl.col("node").str.contains(_GRADIENT, literal=True)
+    training = pl.col("node").str.contains(GRADIENT, literal=True)
     updating = evidence.nodes.filter(training)["function_uid"]
     of_keras = pl.col("function").is_in(KERAS_STEPS)
     fit = of_keras & pl.col("function_uid").is_in(updating.implode())

@@ -23,6 +23,7 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import NEXT
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
+from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
@@ -64,6 +65,9 @@ def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
 def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     slow = _slow_stage(evidence)
     if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
+        return
+    # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
+    if any(builds["elements"].mean() < LEAST for builds, _ in rebuilt(evidence)):  # type: ignore[operator]
         return
     waits, wait = _waits(evidence), waited_us(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}

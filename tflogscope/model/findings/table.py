@@ -25,6 +25,7 @@ from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
+from tflogscope.model.findings.pipelines import pipeline_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
@@ -158,6 +159,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from eager_findings(evidence)
     yield from tracing_findings(evidence)
     training = eager_training(evidence)
+    yield from pipeline_findings(evidence)
     yield from between_findings(evidence, set(training["beside"].drop_nulls()))
     yield from loop_findings(evidence, training["at"])
     yield from graph_findings(evidence)

@@ -1,0 +1,141 @@
+"""Data pipelines that a program builds again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
+from tflogscope.model.common.frames import is_among, looked_up
+from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.names import DATASET, NEXT
+from tflogscope.model.common.once import once
+from tflogscope.model.findings.finding import AVOIDABLE, Finding
+from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.pipeline import Evidence
+
+# Ops that make a dataset of others (core/ops/dataset_ops.cc), and those that then read it:
+# python/data/ops/iterator_ops.py, OwnedIterator; dataset_ops.py, reduce and get_single_element.
+_MAKES = r"Dataset(?:V\d+)?$"
+_ITERATOR = "MakeIterator"
+_READS = (_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
+_LEAST = threshold("pipeline-rebuilt.least_builds")
+_WORTH = threshold("loop.worth")
+# What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
+_PREDICTS = r"^(?:predict_function|(?:one|multi)_step_on_data(?:_distributed)?)$"
+_METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
+
+
+def pipeline_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Pipelines that the same ops build again and again, in a loop."""
+    for builds, again in rebuilt(evidence):
+        yield _rebuilt(evidence, builds, again)
+
+
+@once
+def _built(evidence: Evidence) -> pl.DataFrame:
+    """Where pipelines are built and iterators made.
+
+    Columns: thread, pipeline (its ops as one text; null: an iterator of a dataset that was there),
+    ops, at (their lines), begin (of the op that makes the first dataset), end (of the iterator;
+    where an op reads the dataset at once, the begin of that), elements (got until the next one,
+    ends left out), calls and called (until then: how many, and the first one's function).
+    """
+    reads = pl.col("op").is_in(_READS)
+    got = evidence.placed.filter(pl.col("op").is_in(NEXT) & (pl.col("status") != "failed"))["at"]
+    spans = evidence.spans.with_columns(
+        makes=pl.col("op").str.contains(_MAKES) & ~reads & ~pl.col("is_call"),
+        number=reads.cast(pl.Int64).cum_sum().over("thread") - reads,
+        gets=is_among(evidence.spans["at"], got),
+    )
+    called = evidence.calls.select("at", called="python_function")
+    counts = (
+        looked_up(spans, called, "at")
+        .group_by("thread", number=pl.col("number") - 1)
+        .agg(
+            pl.col("called").drop_nulls().first(),
+            elements=pl.col("gets").sum(),
+            calls=pl.col("is_call").sum(),
+        )
+    )
+    spans = spans.filter(pl.col("makes") | reads)
+    end = pl.when(pl.col("op").last() == _ITERATOR).then(pl.col("end").last())
+    built = spans.group_by("thread", "number", maintain_order=True).agg(
+        "at",
+        pl.col("begin").first(),
+        ops=pl.col("op").filter("makes"),
+        reader=pl.col("op").filter(~pl.col("makes")).last(),
+        end=end.otherwise(pl.col("begin").last()),
+    )
+    built = built.drop_nulls("reader").join(
+        counts, on=["thread", "number"], how="left", maintain_order="left"
+    )
+    ops = pl.when(pl.col("ops").list.len() > 0).then("ops")
+    return built.with_columns(
+        pl.col("elements", "calls").fill_null(0),
+        pipeline=ops.list.join(" ") + " " + pl.col("reader"),
+    )
+
+
+@once
+def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Pipelines that are built again and again: where, and what building them again takes.
+
+    Keras makes one more iterator when an epoch has ended, of which nobody asks anything.
+    """
+    every, named = _built(evidence), pl.col("pipeline").is_not_null()
+    # What follows tells one loop from others that build the same; without calls its line does.
+    line = evidence.lines.begun_at(every["at"].list.first())
+    follows = pl.coalesce(pl.col("called").cast(pl.String), line)
+    every = every.with_columns(named=named, follows=pl.when(named).then(follows.fill_null("")))
+    idle = ~named & (pl.col("elements") + pl.col("calls") == 0)
+    every = every.filter(named | idle).with_columns(
+        pl.col("pipeline", "follows").forward_fill().over("thread")
+    )
+    found = []
+    keys, known = ["thread", "pipeline", "follows"], pl.col("follows").fill_null("") != ""
+    for rows in every.filter(known).partition_by(keys, maintain_order=True):
+        builds, again = rows.filter("named"), rows.slice(1)
+        took = again.select((pl.col("end") - pl.col("begin")).sum()).item()
+        spans = evidence.spans.filter(thread=builds["thread"][0])
+        passed = spans["end"].max() - builds["end"][0]
+        if builds.height >= _LEAST and took > _WORTH * passed:
+            found.append((builds, again))
+    return found
+
+
+def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> Finding:
+    own = pl.col("thread") == builds["thread"][0]
+    passed = evidence.spans.filter(own & (pl.col("begin") > builds["end"][0]))
+    traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
+    windows = again["begin"].to_numpy(), again["end"].to_numpy()
+    of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())
+    keras = _keras_method(evidence, passed.filter("is_call")["at"])
+    facts = {
+        "builds": builds.height,
+        "elements": int(builds["elements"].sum()) or None,
+        "iterators": 1 + again.height,
+        "traced": int((of_build > 0).sum()) or None,
+        "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
+        "took": AVOIDABLE,
+        "keras": keras,
+        "batch": _METHODS.get(keras or ""),
+        "predicts": keras == "predict",
+    }
+    claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64))]
+    at = builds["at"].explode().to_list()
+    return Finding("pipeline-rebuilt", "the data", builds.height, None, at, facts, claims=claims)
+
+
+def _keras_method(evidence: Evidence, at: pl.Series) -> str | None:
+    """The method of Keras that makes these calls; only a training step has gradients."""
+    calls = evidence.calls.filter(pl.col("at").is_in(at.implode()))
+    calls = calls.filter(pl.col("function").is_in(KERAS_STEPS))
+    if calls.is_empty():
+        return None
+    trains = evidence.nodes.filter(pl.col("node").str.contains(GRADIENT, literal=True))
+    if calls["function_uid"].is_in(trains["function_uid"].implode()).any():
+        return "fit"
+    return "predict" if calls["function"].str.contains(_PREDICTS).any() else "evaluate"
