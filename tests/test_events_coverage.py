@@ -108,6 +108,19 @@ def test_a_last_line_without_an_end_counts(opened: Open) -> None:
     assert buckets(opened, text.rstrip("\n")) == buckets(opened, text) == (2, 0, 0, 0, 0)
 
 
+def test_bytes_that_a_record_quotes_are_text(opened: Open) -> None:
+    """`tf.saved_model.save` prints the first 64 bytes of a serialized message (execute.cc)."""
+    log = Log()
+    log.run(MATMUL, STEP)
+    head = (
+        b"I0000 00:00:1795812824.644523   23568 execute.cc:353] Full type for eager 'TensorHandle("
+    )
+    said = b'"\\n\x8a\\001 no [...], dtype=DT_STRING, device="/job:localhost")\n'
+    text = log.text().encode()
+    assert opened(text + head + said).coverage["bad_bytes"].to_list() == [0]
+    assert opened(text + said + head + b"\x8a").coverage["bad_bytes"].to_list() == [2]
+
+
 def test_bad_bytes_are_counted_and_harm_nothing(opened: Open) -> None:
     log = Log()
     log.run(MATMUL, STEP)

@@ -182,11 +182,16 @@ def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) ->
         assert said in capsys.readouterr().out
 
 
+def test_an_op_may_have_run_inside_xla(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(path_of("jit_only__tf2.21.0")), "--op", "MatMul"]) == 2
+    assert "3 executions of the log ran code that XLA compiled" in capsys.readouterr().err
+
+
 @pytest.mark.thorough
 def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
     said = capsys.readouterr().out
-    assert "Python code inside a graph (warning, py-function)" in said
+    assert "Python code inside a graph (note, py-function)" in said
     assert "change  Write the body with TensorFlow ops" in said
     assert "where   python/lib/core/py_func.cc, DoCallPyFunc" in said
 

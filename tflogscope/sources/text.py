@@ -7,6 +7,7 @@ bytes longer, and that is how they are counted.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -23,6 +24,7 @@ _BYTE_ORDER_MARKS = (
 )
 _ESCAPE_GROWTH = 3
 _WINDOW = 1 << 16
+_RECORD = re.compile(rb"\.(?:cc|cpp|h):\d+\] ")
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
@@ -81,8 +83,26 @@ def clean(raw: bytes, cap: int, account: SourceAccount) -> bytes:
     text = escape(raw)
     if next(long_lines(text, cap), None) is not None:
         return b"".join(_clean_with_long_lines(raw, cap, account))
-    account.bad_bytes += (len(text) - len(raw)) // _ESCAPE_GROWTH
+    account.bad_bytes += _bad_bytes(raw, text)
     return text
+
+
+def _bad_bytes(raw: bytes, text: bytes) -> int:
+    """How many bytes of `raw` were no text, those in the quotes of a record left out.
+
+    There TensorFlow prints bytes of strings (DebugString of tensors), cut anywhere.
+    """
+    lines = raw.split(b"\n") if len(text) > len(raw) else []
+    quoted = [_quoted(line) for line in lines if not line.isascii()]
+    grown = sum(len(escape(each)) - len(each) for each in quoted)
+    return (len(text) - len(raw) - grown) // _ESCAPE_GROWTH
+
+
+def _quoted(line: bytes) -> bytes:
+    """From the first quote in the text of a record to the last one; empty: there are none."""
+    record = _RECORD.search(line)
+    first = line.find(b'"', record.end()) if record else -1
+    return line[first : line.rfind(b'"')] if first >= 0 else b""
 
 
 def _clean_with_long_lines(raw: bytes, cap: int, account: SourceAccount) -> Iterator[bytes]:
@@ -90,7 +110,7 @@ def _clean_with_long_lines(raw: bytes, cap: int, account: SourceAccount) -> Iter
     # A line of a quarter of the cap is not too long, even if all its bytes have to be escaped.
     for start, end in chain(long_lines(raw, cap // 4), [(len(raw), len(raw))]):
         text = escape(raw[done:start])
-        account.bad_bytes += (len(text) - (start - done)) // _ESCAPE_GROWTH
+        account.bad_bytes += _bad_bytes(raw[done:start], text)
         yield text
         if start < end:
             yield clean_line(raw[start : end - 1], cap, account)
@@ -104,7 +124,7 @@ def clean_line(body: bytes, cap: int, account: SourceAccount, size: int | None =
     """
     start = body[: character_start(body, cap)] if len(body) > cap else body
     text, kept = _escape_up_to(start, cap)
-    account.bad_bytes += (len(text) - kept) // _ESCAPE_GROWTH
+    account.bad_bytes += _bad_bytes(start[:kept], text)
     dropped = (len(body) if size is None else size) - kept
     if dropped:
         account.cut_lines += 1

@@ -116,12 +116,15 @@ def compiled_calls(executions: Executions) -> Booleans:
 def compiled_runs(executions: Executions) -> pl.DataFrame:
     """Rows of `Executions.frame` that ran code of XLA's: calls, nodes that call, clusters.
 
-    A call is known by what did not run in it, so nothing can be said where no node has a record.
+    A call is known by what did not run in it, so nothing can be said where neither a node nor a
+    component of a function has a record.
     """
     frame = executions.frame
-    if not len(executions.runs):
+    if not len(executions.runs) and executions.dispatches.runs.is_empty():
         return frame.clear()
-    alive = (frame["status"] == "done") | (frame["status"] == "unknown")
+    alive = frame["status"] == "done"
+    if len(executions.runs):
+        alive |= frame["status"] == "unknown"
     return only(frame, alive & pl.Series(families(executions) == COMPILED))
 
 

@@ -70,6 +70,9 @@ class Explainer:
             hint = f"Grappler made it part of another op: explain --op {' or '.join(fused)}."
         elif name in calls or calls.str.contains(f"__inference_{name}_", literal=True).any():
             hint = "It is a function: tflogscope timeline LOG --function shows what ran inside."
+        elif runs := int(self._executions["compiled"].sum()):
+            ran = f"{runs:,} execution{'s' * (runs > 1)} of the log ran code that XLA compiled."
+            hint = f"{ran} Which ops are in it does not show."
         else:
             return _not_there("op", name, _texts(rows["op"]) + _texts(rows["kernel"]))
         return UsageError("no execution of such an op", name, hint)
