@@ -177,7 +177,7 @@ def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
         "count": finding.amount,
         "time_us": None if time is None else round(time, 3),
         "text": row.words(**facts),
-        "advice": row.advised(**facts),
+        "advice": row.advised(**facts, set_at=_set_at(row, evidence)),
     }
 
 
