@@ -48,6 +48,9 @@ OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 # optimizers add, as metrics do.
 GRADIENT = "gradient_tape/"
 """How the names of nodes begin that only a training step has."""
+# saved_model/signature_serialization.py, function_deserialization.py: functions that a save or a
+# load makes. None but restored_function_body is ever traced again, and that is a name of them all.
+_LOADED = r"^(?:signature_wrapper_|restored_function_body$)"
 KERAS_STEPS = (
     "train_function",
     "test_function",
@@ -77,7 +80,8 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         so far, this one included), made_by (the file that makes it, if it is TensorFlow's own).
     """
     found = pl.LazyFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
-    alone = pl.when(pl.col("inputs") == 0).then("order")
+    loaded = pl.col("function").str.contains(_LOADED)
+    alone = pl.when((pl.col("inputs") == 0) | loaded).then("order")
     key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
     counted = _with_inputs(found.with_row_index("order"), nodes, events)
     known = counted.with_columns(key=key).collect()
