@@ -182,6 +182,19 @@ def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) ->
         assert said in capsys.readouterr().out
 
 
+def test_what_the_pass_says_of_a_type_is_of_that_type() -> None:
+    """Wrapped eager ops of all types have one name; the pass speaks of bfloat16 and half alone."""
+    facts = run_of("eager_types__tf2.21.0").explain(op="MatMul")
+    kept = {each["rule"]: each["evidence"] for each in facts["graph"]["kernels"]}
+    assert kept["bfloat16-refused"] == [5594]
+    assert kept["type"] == [6417]
+    eager = {each["dtype"]: each["evidence"] for each in facts["eager"]["kernels"]}
+    assert eager["DT_BFLOAT16"] == [2493]
+    assert eager["DT_HALF"] == [3010]
+    assert eager["DT_DOUBLE"] == [3547]  # its own kernel is made there
+    assert eager["DT_INT32"] == [4073]
+
+
 def test_an_op_may_have_run_inside_xla(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of("jit_only__tf2.21.0")), "--op", "MatMul"]) == 2
     assert "3 executions of the log ran code that XLA compiled" in capsys.readouterr().err

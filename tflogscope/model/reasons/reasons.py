@@ -238,6 +238,7 @@ class _Facts:
         said = self._instantiations.span_of(said).drop_nulls("function")
         if word:
             said = said.filter(pl.col("reason").str.contains(word, literal=True))
+            said = said.with_columns(dtype=pl.col("reason").str.extract(r"\b(DT_\w+)"))
         found = row_with(rows(self._nodes[["name", *more]], row), said[["function", *more]])
         return np.append(said["at"].to_numpy(), _NONE)[found]
 
@@ -287,22 +288,31 @@ class _Facts:
 
     def other_device(self, row: Integers) -> Integers:
         device = pl.col("attributes").str.extract(_DEVICE, 1)
-        return self._skipped(row, device.str.to_uppercase() != "CPU", "device")
+        own = self._own(device.str.to_uppercase() != "CPU", row)
+        return self._skipped(own, self._said("rewrite_skipped", row, "op", word="device"))
 
     def other_type(self, row: Integers) -> Integers:
         """The type is none of those that kernels take; half, unless some op ran with it here."""
         types = pl.col("op").replace_strict(_TYPES, default=None, return_dtype=pl.List(pl.String))
         half = (pl.col("dtype") == _HALF) & ~pl.lit(_HALF in self._types_run)
-        return self._skipped(row, ~pl.col("dtype").is_in(types) | half, _HALF)
+        own = self._own(~pl.col("dtype").is_in(types) | half, row)
+        return self._skipped(own, self._type_refused(row))
+
+    def bfloat16_refused(self, row: Integers) -> Integers:
+        """The pass' word on its op with this type in its function."""
+        refused = self._type_refused(row)
+        return np.where(self._own(pl.col("dtype") == _BFLOAT16, row) != _NONE, refused, _NONE)
+
+    def _type_refused(self, row: Integers) -> Integers:
+        return self._said("rewrite_skipped", row, "op", "dtype", word="DT_")
 
     @cached_property
     def _types_run(self) -> set[str]:
         return {*self._by_onednn["dtype"].unique()}
 
-    def _skipped(self, row: Integers, condition: pl.Expr, word: str) -> Integers:
-        """The pass' word on its op in its function, else the node's own line."""
-        own = self._own(condition, row)
-        line = self._said("rewrite_skipped", row, "op", word=word)
+    @staticmethod
+    def _skipped(own: Integers, line: Integers) -> Integers:
+        """The pass' word, else the node's own line."""
         return np.where((own != _NONE) & (line != _NONE), line, own)
 
     def pool_not_rewritten(self, row: Integers) -> Integers:
