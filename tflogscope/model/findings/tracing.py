@@ -147,7 +147,9 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         values = [each.get(name, _NOTHING[1]) for each in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
-            different.append({**changed(name, steps), "defined": defined})
+            how = changed(name, steps)
+            xla = "shape" in how and _is_compiled(traces)
+            different.append({**how, "defined": defined, "xla": xla})
     made = said["object"].n_unique()
     return {
         "changed": different,
@@ -182,17 +184,28 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
         shape=pl.col("shape").drop_nulls().unique().sort(),
         traces=pl.col("function_uid").n_unique(),
     )
-    if per.is_empty() and traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0):
+    if per.is_empty() and _is_compiled(traces):
         return {"compiled": True}
     if per.is_empty() or (per["traces"] < traces.height).any():
         return {"unread": True}
     differing = [
-        {"column": column, "name": row["name"], "values": row[column], column: True}
+        {
+            "column": column,
+            "name": row["name"],
+            "values": row[column],
+            column: True,
+            "xla": column == "shape" and _is_compiled(traces),
+        }
         for row in per.sort("index").to_dicts()
         for column in ("type", "shape")
         if len(row[column]) > 1
     ]
     return {"differing": differing, "keep": differing}
+
+
+def _is_compiled(traces: pl.DataFrame) -> bool:
+    """Whether XLA compiled these: it does so for each shape (compiler/jit/device_compiler.h)."""
+    return traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0)
 
 
 def _warnings(evidence: Evidence, function: str) -> int:
