@@ -21,6 +21,7 @@ from tflogscope.views.markdown import markdown
 from tflogscope.views.terminal import drawn
 
 MODULE = 'File "/home/alice/train.py", line 9, in <module>'
+_USER_CODE = 'StagingError: in user code:\n\n    File "/home/alice/train.py", line 5, in step  *'
 INSIDE = 'File "/home/alice/train.py", line 5, in step'
 
 
@@ -47,6 +48,18 @@ def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: 
     (found,) = crashed(opened(ended(MODULE, INSIDE)))
     assert found["text"].startswith("The log ends with a traceback, and doesn't say whether")
     assert found["python"] == "train.py:5"
+
+
+def test_a_message_ends_with_its_own_last_line(opened: Open) -> None:
+    """AutoGraph says what happened further down, and TensorFlow may print a node in between."""
+    node = 'name: "f"\nop: "f"\nattr {\n  key: "T"\n}'
+    message = f"{_USER_CODE}\n\n{node}\n    ValueError: not twice" + "{last}\n"
+    for last in ("", f"\n{node}", "\nRecord 7 }"):
+        (found,) = crashed(opened(ended(MODULE, INSIDE, error=message.replace("{last}", last))))
+        assert "StagingError: in user code: ValueError: not twice" in found["text"]
+    plain = f"ValueError: in all:\n\n{node}\n  the values differ\n{node}"
+    (found,) = crashed(opened(ended(MODULE, error=plain)))
+    assert "ValueError: in all: the values differ" in found["text"]
 
 
 @pytest.mark.thorough

@@ -276,10 +276,16 @@ def _type_alone(error: str) -> str:
 
 
 def _last_of(rest: str) -> str:
-    """The last line of a message that says more than where."""
-    leave = re.compile(packaged_toml("endings.toml")["more"]["leave"])
-    lines = [line.strip() for line in rest.splitlines() if line.strip() and not leave.match(line)]
-    return f" {lines[-1]}" if lines else ""
+    """The last line of a message that says more than where: that of the error in it, if it has one.
+
+    A message definition that TensorFlow printed between its lines, or in it, is left out.
+    """
+    more = packaged_toml("endings.toml")["more"]
+    leave, error = re.compile(more["leave"]), re.compile(more["error"])
+    lines = [line for line in rest.splitlines() if line.strip() and not leave.match(line)]
+    named = [line for line in lines if error.match(line)]
+    said = next(iter([*named[-1:], *lines[-1:]]), "").strip()
+    return f" {said}" if said else ""
 
 
 def _nearest(said: str, frames: str | None) -> tuple[str, int] | None:
