@@ -69,8 +69,11 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     )
     again = pl.col("after") < pl.col("last")
     often = pl.col("after").filter(again).n_unique().over("near") >= _STEADY * pl.col("calls") - 1
-    # What comes after the last call is of the same kind if its op is.
-    same = again.any().over("near", "op")
+    # What comes after the last call is of the same kind if its op is, and if no more of it come
+    # than after any other: what follows is another loop.
+    placed = placed.with_columns(per_call=pl.len().over("near", "op", "after"))
+    usual = pl.col("per_call").filter(again).max().over("near", "op")
+    same = again | (pl.int_range(pl.len()).over("near", "op", "after") < usual)
     # Whatever runs between two training steps of Keras is a callback's.
     stakes = at_stake(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
     of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())

@@ -27,6 +27,7 @@ _LEAST_CALLS = threshold("between-steps.least_calls")
 _STEADY = threshold("between-steps.steady_share")
 _IDLE_SHARE = threshold("between-steps.idle_share")
 _HELD = threshold("between-steps.held_share")
+_FEW = threshold("between-steps.few_gaps")
 _PAUSE = threshold("loop.pause")
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
@@ -198,13 +199,18 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
         gaps.lazy()
         .with_columns(held=held)
         .group_by("name", "function", "fit", maintain_order=True)
-        .agg(pl.col("eager_us", "idle_us", "held", "gap").sum())
+        .agg(
+            pl.col("eager_us", "idle_us", "held", "gap").sum(),
+            usual_us=pl.col("idle_us").median() * pl.len(),
+            gaps=pl.len(),
+        )
     )
     per = per.join(of, on="name", maintain_order="left")
-    much = pl.col("idle_us") > _IDLE_SHARE * pl.col("inside")
+    steady = pl.when(pl.col("gaps") < _FEW).then("usual_us").otherwise("idle_us")
+    much = steady > _IDLE_SHARE * pl.col("inside")
     is_held = pl.col("held") > _HELD * pl.col("gap")
     idle = pl.when(much & ~is_held).then("idle_us").otherwise(0.0)
-    return per.with_columns(idle_us=idle).drop("held", "gap").collect()
+    return per.with_columns(idle_us=idle).drop("held", "gap", "usual_us", "gaps").collect()
 
 
 def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataFrame:
