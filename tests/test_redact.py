@@ -223,6 +223,13 @@ TENSOR = (
 )
 
 
+def test_a_constant_that_looks_like_its_end_is_replaced_whole(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(TENSOR.replace("b>", "4111 1111>") + "\n")
+    text = b"".join(text for text, _ in Redactor(KEY).blocks(Source(str(log)))).decode()
+    assert "4111" not in text
+
+
 def test_no_planted_token_survives(tmp_path: Path) -> None:
     """A token between any two words of a line of oneDNN; in strings, anywhere."""
     places = [(VERBOSE, at) for at in range(40, len(VERBOSE) - 4)]
