@@ -20,7 +20,7 @@ from tflogscope.events import events, scan
 from tflogscope.events.events import PLACES
 from tflogscope.events.store import Output
 from tflogscope.grammar.compiled import CompiledGrammar
-from tflogscope.model.executions.executions import dispatches
+from tflogscope.model.executions import dispatches
 from tflogscope.model.overview import limits
 
 NAME = "function_mlp__tf2.13.1__vlog2"
