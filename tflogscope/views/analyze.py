@@ -262,7 +262,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
-    if waiting:
+    if waiting and timed:
         verb = "includes the time it" if len(waiting) == 1 else "include the time they"
         brief.append(doc.Paragraph(f"{', '.join(waiting)} {verb} waited"))
 

@@ -176,7 +176,7 @@ def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "problem")
-        said = f"{count} with later runs: the first run took {once} on average, later ones {later}"
+        said = f"first runs {once} on average ({count}), later runs {later}"
         yield doc.Fact("warm-up", said)
 
 
