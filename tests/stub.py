@@ -119,7 +119,11 @@ def analyze_module() -> ModuleType:
     """Takes the place of `tflogscope.views.analyze`."""
     module = ModuleType("tflogscope.views.analyze")
     vars(module).update(
-        analyze_document=_document, summary_json=_summary_json, parts_json=lambda *_: {}
+        FIRST_SCREEN=40,
+        first_screen=_document,
+        analyze_document=_document,
+        summary_json=_summary_json,
+        parts_json=lambda *_: {},
     )
     return module
 

@@ -46,7 +46,9 @@ def crashed(run: Run) -> list[dict[str, str]]:
 
 def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: Open) -> None:
     (found,) = crashed(opened(ended(MODULE, INSIDE)))
-    assert found["text"].startswith("The log ends with a traceback, and doesn't say whether")
+    assert found["text"].startswith(
+        "The log ends with a traceback; whether the program continued is unknown"
+    )
     assert found["python"] == "train.py:5"
 
 

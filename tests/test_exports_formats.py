@@ -206,7 +206,7 @@ def test_a_binary_format_is_not_printed_on_a_terminal(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    with pytest.raises(UsageError, match="is not text"):
+    with pytest.raises(UsageError, match="is binary"):
         destination(None, name, force=False, inputs=[])
 
 

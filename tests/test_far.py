@@ -272,7 +272,7 @@ def test_spawned_processes_are_told_apart_where_all_threads_are_known(
         assert eager(run) == {"MatMul": 1}
         assert run.timeline.height == 2
     else:
-        assert "2 processes ran ops" in " ".join(said.split())
+        assert "Several processes wrote this log" in " ".join(said.split())
 
 
 def test_ranks_of_one_job_are_compared() -> None:

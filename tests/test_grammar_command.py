@@ -54,7 +54,7 @@ def log(own: Path) -> Path:
 def test_samples_that_fit_are_counted(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own / "more.toml").write_text(EXECUTOR)
     assert main(["grammar", "check", str(own / "own.toml"), str(own / "more.toml")]) == 0
-    assert capsys.readouterr().out == "3 samples tried: all fit\n"
+    assert capsys.readouterr().out == "3 samples tested: all fit\n"
 
 
 def test_a_caret_shows_where_each_sample_departs(
@@ -65,7 +65,7 @@ def test_a_caret_shows_where_each_sample_departs(
     files[1].write_text(EXECUTOR.replace("node a}} = NoOp[]", "node a} = NoOp[]"))
     assert main(["grammar", "check", *map(str, files)]) == 1
     *shown, tried = capsys.readouterr().out.splitlines()
-    assert tried == "3 samples tried: 3 do not fit"
+    assert tried == "3 samples tested: 3 do not fit"
     heads, lines, carets = shown[::3], shown[1::3], shown[2::3]
     assert [head.split(": ")[0] for head in heads] == [
         f"{files[0]}, message 'own_message'",

@@ -357,5 +357,5 @@ def test_calibrate_times_later_calls_of_functions_in_a_run_of_its_own(program: P
 
 def test_where_no_function_is_called_twice_nothing_is_calibrated(program: Path) -> None:
     done, _ = record("-c", "print(1)", options=("--calibrate",))
-    assert b"nothing is calibrated" in done.stderr
+    assert b"not calibrated" in done.stderr
     assert b'"calibrated"' not in (program / "run.log").read_bytes()

@@ -107,7 +107,7 @@ def test_a_line_that_calls_another_one_asks_for_what_that_asks_for(run: Run) -> 
 def test_the_screen_of_explain_at(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "explain", path, "--at", SHALLOW)
     assert text.startswith(f"{SHALLOW}\n")
-    assert "self 0: code that it called asked for the others" in text
+    assert "0 directly, the rest through code it calls" in text
     assert "Asinh" in text
 
 
@@ -118,7 +118,7 @@ def test_a_line_that_asked_for_nothing_has_no_explanation(run: Run) -> None:
 
 
 def test_explain_at_says_that_a_log_has_no_lines() -> None:
-    with pytest.raises(UsageError, match="has no lines of a program"):
+    with pytest.raises(UsageError, match="has no lines of the program"):
         open_log(WITHOUT).explain(at="program.py:11")
 
 
@@ -323,8 +323,8 @@ def test_ops_that_no_line_asked_for_are_counted(opened: Open) -> None:
     log.executing("Mul")
     run = opened(log)
     assert ops_without_line(run.summary) == "1 eager op"
-    assert "1 eager op in no line of the program." in drawn(analyze_document(run))
-    assert "1 eager op in no line of the program." in report_page(run, "tflogscope")
+    assert "1 eager op from no line of the program." in drawn(analyze_document(run))
+    assert "1 eager op from no line of the program." in report_page(run, "tflogscope")
 
 
 def test_a_log_without_lines_does_not_count_them(opened: Open) -> None:

@@ -267,7 +267,7 @@ def test_records_with_something_behind_them_are_lost_and_that_is_said(
     text = piece_of("function_mlp__tf2.16.2__vlog2")
     paste = opened(tmp_path / "paste.log", change(text))
     [said] = paste.findings.filter(id="lines-lost")["text"]
-    assert re.match(r"[\d,]+ records of TensorFlow can't be read", said)
+    assert re.match(r"[\d,]+ TensorFlow records can't be parsed", said)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from html.parser import HTMLParser
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -71,7 +72,11 @@ def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
     recorded = real.recorded._replace(
         sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
     )
-    facts = real._replace(recorded=recorded, functions=pl.concat([function] * functions))
+    made: dict[str, Any] = real._asdict() | {
+        "recorded": recorded,
+        "functions": pl.concat([function] * functions),
+    }
+    facts = Summary(**{fact: partial(made.get, fact) for fact in made})
     headline = Headline([name], "nothing-ran", name, [Figure("Traces", name, name)])
     return cast("Run", Named(facts, headline))
 
