@@ -2,10 +2,8 @@
 # Expected: what else a program imports doesn't matter to TensorFlow's log, as long as
 # TF_CPP_MAX_VLOG_LEVEL is in the environment.
 # Seen: "import jax" sets TF_CPP_MIN_LOG_LEVEL=1 where it isn't set, and a TensorFlow that is imported
-# later prints no VLOG record: they
-# are INFO. With TensorFlow first, or with TF_CPP_MIN_LOG_LEVEL=0 in the environment, they are
-# printed. The order of two
-# imports (sorted by a formatter, say) decides.
+# later prints no VLOG record: they are INFO. With TensorFlow first, or with TF_CPP_MIN_LOG_LEVEL=0 in
+# the environment, they are printed. The order of two imports (sorted by a formatter, say) decides.
 # Versions: tensorflow-cpu 2.21.0, jax 0.10.0
 set -euo pipefail
 work=$(mktemp -d)

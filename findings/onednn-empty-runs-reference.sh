@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # Expected: a matmul without elements (0 rows, or an inner dimension of 0) has nothing to run, so the
-# log has no execution of it; if it
-# has one, it is the kernel that other sizes get.
+# log has no execution of it; if it has one, it is the kernel that other sizes get.
 # Seen: it is created and executed as the reference implementation, ref:any, which else is a sign of a
-# missing fast kernel. A
-# count of ref: lines counts empty batches.
+# missing fast kernel. A count of ref: lines counts empty batches.
 # Versions: onednn 2026.1.0 (oneDNN 3.13.2)
 set -euo pipefail
 work=$(mktemp -d)

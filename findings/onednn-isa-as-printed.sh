@@ -2,8 +2,7 @@
 # Expected: ONEDNN_MAX_CPU_ISA takes the name that the header prints (SSE4.1), or complains about a
 # name that it doesn't know.
 # Seen: only SSE41 (in either case) sets the limit. SSE4.1 and SSE4_1 are dropped without a word, and
-# the header then names the ISA
-# of the CPU: a run that was to be slow is fast.
+# the header then names the ISA of the CPU: a run that was to be slow is fast.
 # Versions: onednn 2026.1.0 (oneDNN 3.13.2), on an x86-64 CPU with AVX or more
 set -euo pipefail
 work=$(mktemp -d)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Expected: dnnl_set_verbose(2) and ONEDNN_VERBOSE=2 print the same lines.
 # Seen: the function turns on debuginfo, too. Its line has no component field, as other records of
-# oneDNN 3.13 have
-# ("onednn_verbose,v1,cpu,debuginfo,..."), and stands in front of the first creation.
+# oneDNN 3.13 have ("onednn_verbose,v1,cpu,debuginfo,..."), and stands in front of the first creation.
 # Versions: onednn 2026.1.0 (oneDNN 3.13.2)
 set -euo pipefail
 work=$(mktemp -d)

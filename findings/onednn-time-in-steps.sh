@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Expected: a time with six digits (0.00292969 ms) is as exact as it looks, from a steady clock with
 # nanoseconds.
-# Seen: each time is a multiple of 1/4096 ms (244 ns). oneDNN subtracts two wall-clock times in ms
-# since 1970 that are doubles, and at
-# 1.8e12 a double has steps of 2^-12. A primitive below that takes 0 or one step; sums over many short
-# ones are off.
+# Seen: each time is a multiple of 1/4096 ms (244 ns). A double that holds the ms since 1970 has steps
+# of that size, so the time seems to be the difference of two (inferred, not read in the source). A
+# primitive below that takes 0 or one step; sums over many short ones are off.
 # Versions: tensorflow-cpu 2.21.0 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)

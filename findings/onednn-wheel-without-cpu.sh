@@ -2,9 +2,8 @@
 # Expected: the wheel "onednn" brings a library that runs on the CPU at once, with OpenMP or TBB
 # threads.
 # Seen: its CPU engine is a SYCL device. Without an OpenCL driver for the CPU oneDNN counts no CPU
-# engine, and
-# its header says so ("no devices available"); the driver in the wheel's own dependencies must be
-# named in OCL_ICD_FILENAMES.
+# engine, and its header says so ("no devices available"); the driver in the wheel's own dependencies
+# must be named in OCL_ICD_FILENAMES.
 # Versions: onednn 2026.1.0 (oneDNN 3.13.2)
 set -euo pipefail
 work=$(mktemp -d)

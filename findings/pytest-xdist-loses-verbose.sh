@@ -2,9 +2,8 @@
 # Expected: with "pytest -s" all that C libraries print in a test is shown, whether or not pytest-
 # xdist runs the tests.
 # Seen: with -n 1 what a worker's file descriptor 1 gets is lost, and descriptor 2 is shown.
-# ONEDNN_VERBOSE writes to the first and
-# TensorFlow's VLOG to the second, so that the log has ops and no primitives. Without -s both are
-# captured and reported (-rA).
+# ONEDNN_VERBOSE writes to the first and TensorFlow's VLOG to the second, so that the log has ops and
+# no primitives. Without -s both are captured and reported (-rA).
 # Versions: pytest 9.2.0, pytest-xdist 3.8.0
 set -euo pipefail
 work=$(mktemp -d)

@@ -2,8 +2,8 @@
 # Expected: logging variables are read as the library is loaded, so all of them have to be set before
 # "import tensorflow".
 # Seen: ONEDNN_VERBOSE is read at the first primitive and works if set after the import.
-# TF_CPP_MAX_VLOG_LEVEL set on the same line
-# of Python does nothing, and the log has oneDNN's lines without TensorFlow's.
+# TF_CPP_MAX_VLOG_LEVEL set on the same line of Python does nothing, and the log has oneDNN's lines
+# without TensorFlow's.
 # Versions: tensorflow-cpu 2.21.0 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)

@@ -2,8 +2,7 @@
 # Expected: the convolution of a Conv1d has three dimensions in the log, as oneDNN prints one-
 # dimensional problems (iw and no ih).
 # Seen: PyTorch hands oneDNN a 2-D convolution of height 1: ih1 oh1 kh1, 1 as the third size of its
-# reorders. The log can't tell
-# a Conv1d from a Conv2d with a 1 x 3 kernel. Conv3d stays 3-D.
+# reorders. The log can't tell a Conv1d from a Conv2d with a 1 x 3 kernel. Conv3d stays 3-D.
 # Versions: torch 2.13.0 (oneDNN 3.12.0)
 set -euo pipefail
 work=$(mktemp -d)

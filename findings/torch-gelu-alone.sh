@@ -2,9 +2,8 @@
 # Expected: eager activations are PyTorch's own vectorized loops; oneDNN runs none of them, or all
 # that it has.
 # Seen: the exact GELU of a dense float32 tensor is an eltwise primitive. ReLU, SiLU, sigmoid, tanh
-# and the GELU with
-# approximate="tanh" are none, though oneDNN has each of these, and neither is the GELU of a
-# transposed tensor.
+# and the GELU with approximate="tanh" are none, though oneDNN has each of these, and neither is the
+# GELU of a transposed tensor.
 # Versions: torch 2.13.0 (oneDNN 3.12.0)
 set -euo pipefail
 work=$(mktemp -d)

@@ -2,8 +2,8 @@
 # Expected: the field prop_kind of ONEDNN_VERBOSE tells inference (forward_inference) from training
 # (forward_training).
 # Seen: PyTorch creates convolutions as forward_training in eval() under inference_mode(), too. Of its
-# eager kernels the LSTM's
-# does follow the mode. Counting forward_training doesn't show a model left in training mode.
+# eager kernels the LSTM's does follow the mode. Counting forward_training doesn't show a model left
+# in training mode.
 # Versions: torch 2.13.0 (oneDNN 3.12.0)
 set -euo pipefail
 work=$(mktemp -d)

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Expected: LSTM, GRU and RNN share their code, so oneDNN runs all or none of them, and a layer with
-# num_layers=2 and
-# bidirectional=True is one rnn primitive (oneDNN has layers and directions in one).
+# num_layers=2 and bidirectional=True is one rnn primitive (oneDNN has layers and directions in one).
 # Seen: only the LSTM without projections runs in oneDNN, in a primitive for each layer and direction
-# (l1 in the problem, four here), each
-# behind reorders of its weights on every call. GRU and RNN print nothing.
+# (l1 in the problem, four here), each behind reorders of its weights on every call. GRU and RNN print
+# nothing.
 # Versions: torch 2.13.0 (oneDNN 3.12.0)
 set -euo pipefail
 work=$(mktemp -d)

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Expected: with oneDNN in the build, each float32 convolution on the CPU is a line of ONEDNN_VERBOSE.
 # Seen: a batch of 1 with a small image and a 3 x 3 kernel runs PyTorch's own code and prints nothing.
-# A batch of 2, a 5 x 5 kernel,
-# groups, or a larger image run in oneDNN. The log of a server that answers single small requests is
-# empty, its training log is not.
+# A batch of 2, a 5 x 5 kernel, groups, or a larger image run in oneDNN. The log of a server that
+# answers single small requests is empty, its training log is not.
 # Versions: torch 2.13.0 (oneDNN 3.12.0)
 set -euo pipefail
 work=$(mktemp -d)
