@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Expected: the output.log of a run of Weights & Biases holds what the terminal shows.
-# Seen: by default it wraps Python's sys.stdout and sys.stderr. What C++ code, a child process or a
-# fork server writes to the descriptors isn't in it: neither VLOG nor ONEDNN_VERBOSE. With
+# Seen: by default it wraps Python's sys.stdout and sys.stderr. What C++ code or a child
+# process writes to the descriptors isn't in it: neither VLOG nor ONEDNN_VERBOSE. With
 # console="redirect" it is.
 # Versions: wandb 0.31.0
 set -euo pipefail
