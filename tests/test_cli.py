@@ -395,7 +395,7 @@ def test_without_log_standard_input_is_read_if_it_is_piped(
 
 
 def test_analyze(cli: Run) -> None:
-    code, out, err = cli("analyze", "x")
+    code, out, err = cli("analyze", "--full", "x")
     assert (code, err) == (0, "")
     assert out == "\\x1b[31mred\\x1b[0m\n"
 
