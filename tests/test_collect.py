@@ -179,7 +179,7 @@ def test_one_bad_log_fails_its_run_alone(
     shutil.copy(path_of(EAGER), logs / "bad" / "bad.log")
     assert main(["collect", str(logs / "bad"), str(logs / "mlp/1"), "-o", store]) == 0
     assert "2 runs in " in (said := capsys.readouterr().err)
-    assert said.endswith(", 1 there already\n")
+    assert said.endswith(" (1 unchanged)\n")
     assert tflogscope.open_store(store).run("bad").ops.height
 
 
@@ -312,12 +312,12 @@ def test_a_store_that_can_not_be_written_says_what_is_there(
     assert main(["collect", str(path_of(EAGER)), "-o", store]) == 2
     said = capsys.readouterr().err
     assert "Nothing was written" not in said
-    assert f"No run is in {store}." in said
+    assert f"No run in {store}." in said
     monkeypatch.setattr(LocalFolder, "write", write)
     assert main(["collect", str(path_of(EAGER)), "-o", store]) == 0
     monkeypatch.setattr(LocalFolder, "write", full)
     assert main(["collect", str(path_of(MLP)), "-o", store]) == 2
-    assert f"1 run in {store}. Collect again, and it goes on from there." in capsys.readouterr().err
+    assert f"1 run in {store}. Run collect again to continue." in capsys.readouterr().err
 
 
 @pytest.mark.thorough
@@ -360,10 +360,10 @@ def test_a_run_without_one_of_its_tables_is_collected_again(
     else:
         file.write_bytes(file.read_bytes()[:-10])
     assert main(command) == 0
-    assert "1 there already" in capsys.readouterr().err
+    assert "(1 unchanged)" in capsys.readouterr().err
     assert content(tmp_path / "store").keys() == whole.keys()
     assert main(command) == 0
-    assert "2 there already" in capsys.readouterr().err
+    assert "(2 unchanged)" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

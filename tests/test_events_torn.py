@@ -215,7 +215,9 @@ def test_c_behind_a_dead_node_and_behind_an_eager_op(opened: Open) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("keep", ["onednn_verbose,", "onednn_verbose,exec,cpu,gemm_a", GEMM_2[:-9]])
+@pytest.mark.parametrize(
+    "keep", ["onednn_verbose,e", "onednn_verbose,exec,cpu,gemm_a", GEMM_2[:-9]]
+)
 def test_d_a_verbose_line_cut_at_a_block_edge(opened: Open, keep: str) -> None:
     log = Torn()
     log.raw(keep + log.as_line(log.start(NODE, STEP)))
@@ -295,7 +297,7 @@ FAKES = [
     f"user: ] Process node: 5 step 1 {{{{node fake}}}} = MatMul[]() device: {CPU}",
     "2026-11-21 04:15:50,136 INFO app:12] step 2 Executing op FAKE in device /device:CPU:0",
     "2026-11-21 04:15:50.136: I app.cc:12] Executing op FAKE in device /device:CPU:0",
-    f"Executing op FAKE in device {CPU}",
+    "Executing a FAKE op is slow",
     "I saw onednn_verbose in the log, 5 times",
     f"2026-11-21 04:15:50.136543: I app.cc:12] Executing op FAKE in device {CPU}",
     "I0000 00:00:17952341.578178 5496 execute.cc:1] Executing op FAKE in device /device:CPU:0",

@@ -33,7 +33,7 @@ TEXTS = st.text("abzAZ019 _/.-%é\t", max_size=20)
 DIMS = st.integers(-1, 99).map(lambda size: f"dim {{ size: {size} }} ")
 
 VALUES: dict[str, st.SearchStrategy[str]] = {
-    "uint": st.integers(0, 2**64 - 1).map(str),
+    "uint": st.integers(0, 2**63 - 1).map(str),
     "int": st.integers(-(2**63), 2**63 - 1).map(str),
     "float": st.one_of(
         st.floats(0, 1e6).map(lambda value: f"{value:g}"),

@@ -70,7 +70,7 @@ def test_analyze_names_the_lines_with_the_most_eager_time(
     eager = run.timeline.with_columns(cost).filter(mode="eager", kind="op")
     time = eager.group_by("python").agg(pl.col("cost_us").sum(), runs=pl.len())
     counted = {line: (us, runs) for line, us, runs in time.rows()}
-    shown = shown_lines(printed(capsys, "analyze", path))
+    shown = shown_lines(printed(capsys, "analyze", "--full", path))
     assert len(shown) == 5
     assert [int(row[1]) for row in shown] == [counted[row[0]][1] for row in shown]
     times = sorted((us for us, _ in counted.values()), reverse=True)
@@ -205,7 +205,7 @@ def test_the_report_has_a_table_of_lines(run: Run, tmp_path: Path) -> None:
 def test_the_report_of_a_log_without_lines_says_how_to_have_them(tmp_path: Path) -> None:
     open_log(WITHOUT).report(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text()
-    assert "The log has none. tflogscope record writes them down." in page
+    assert "The log has none; tflogscope record logs them." in page
     assert 'id="lines-table"' not in page
 
 

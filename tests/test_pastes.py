@@ -249,7 +249,9 @@ def test_what_a_paste_lost_is_counted(
         return
     same = all(mine.equals(its) for mine, its in zip(said(paste), said(log), strict=True))
     lost = paste.coverage["recognised"].sum() < log.coverage["recognised"].sum()
-    assert same or lost or paste.summary.recorded.onednn_unread_lines
+    recorded = paste.summary.recorded
+    undated = "without a date" in (recorded.envelope or "")  # read, with times that are null
+    assert same or lost or recorded.onednn_unread_lines or undated
     assert made_up(paste, log) == []
 
 

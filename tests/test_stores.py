@@ -231,7 +231,7 @@ def test_parts_in_another_order_than_that_of_their_times_are_named(
     halves[1].write_bytes(b"".join(lines[len(lines) // 2 :]))
     for command in ("analyze", "ops", "timeline"):
         assert main([command, *map(str, reversed(halves))]) == 0
-        said = f"unless they are named in order: {halves[0]} {halves[1]}\n"
+        said = f"unless the parts are named in order: {halves[0]} {halves[1]}\n"
         assert capsys.readouterr().err.endswith(said)
         assert main([command, *map(str, halves)]) == 0
         assert capsys.readouterr().err == ""
@@ -334,7 +334,7 @@ def test_two_runs_are_never_added_up(capsys: pytest.CaptureFixture[str]) -> None
     runs = json.loads(printed(["analyze", *files, "--json"], capsys))["runs"]
     assert [run["recorded"]["sources"] for run in runs] == [[file] for file in files]
     assert main(["ops", *files]) == 2
-    assert "these are 2 runs" in capsys.readouterr().err
+    assert "expected one run, found 2" in capsys.readouterr().err
     facts = json.loads(printed(["check", *files, "--json"], capsys))
     assert [run["run"] for run in facts["runs"]] == files
     threads = [str(path_of("function_mlp__tf2.13.1__vlog2__tid"))]

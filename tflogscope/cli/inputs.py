@@ -148,15 +148,17 @@ def opened_each(
     with progress_bar() as advance:
         # Several may be several runs, which are opened one by one then.
         sources = find_runs(inputs, known, again=again or len(inputs) > 1)
-        run: LogRun | None
-        from tflogscope.model.calls.parts import parts_of_one
-
+        run: LogRun | None = None
         if of_one_input(sources):
-            run, parts = None, parts_of_one(sources)
+            from tflogscope.model.calls.parts import parts_of_one
+
+            parts = parts_of_one(sources)
         else:
             run = open_with(WORKERS, *sources, progress=advance, grammar=known)
             parts = list(run.parts)
             if processes := owned(sources, known, run):
+                from tflogscope.model.calls.parts import parts_of_one
+
                 run, parts = None, parts_of_one(processes)
         for each in parts:
             if each.in_order:

@@ -34,7 +34,7 @@ FIELD_TYPES = {
     # A file's name, which may have spaces.
     "file": r"[^:\t\n]+",
     # What a job of a shell is given: no times, and not a number alone, which may be that of a line.
-    "argument": r"(?![0-9]+\t)[^:\t\n]*[^:\t\n ]",
+    "argument": r"(?! *+[0-9]++\t)(?![^:\t\n]*+(?<= )\t)[^:\t\n]+",
     # Anything but a tab: a column of a table.
     "column": r"[^\t\n]+",
     # Numbers in an escape sequence that sets a colour.

@@ -4,11 +4,7 @@
   const { CLASSES, GUTTER, count, element } = Report;
   const by = (id) => document.getElementById(id);
   Report.enhanceTables();
-  Report.theme(() => {
-    Report.picture?.draw();
-    Report.drawMemory(goTo);
-  });
-  window.addEventListener("resize", () => Report.drawMemory(goTo));
+  Report.theme(() => Report.picture?.draw());
 
   if (!("DecompressionStream" in window)) {
     by("timeline").append(element("p", {}, "This browser is too old for the interactive timeline."));
@@ -34,7 +30,6 @@
   }
   layOut();
   picture.setView(0, data.slices.last);
-  Report.drawMemory(goTo);
 
   function layOut() {
     picture.setRows(Report.layOut(data, by("rows").value, shown));
