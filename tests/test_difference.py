@@ -152,7 +152,7 @@ def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
         column = "steady_us" if known and slow.timeline["steady_us"].count() else "duration_us"
         later = run.timeline.filter(kind="call", status="done")[column][1:]
         assert step[f"{side}_us"] == later.median()
-    assert " a call instead of " in verdict(difference(fast, slow))
+    assert " per call (was " in verdict(difference(fast, slow))
 
 
 @pytest.mark.thorough
@@ -193,7 +193,7 @@ def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> Non
     assert ", within run-to-run noise), half of the calls " in verdict(same)
     other = difference(runs["fast"], runs["apart"])
     assert "slower" in changes(other, "ops")[ADD.op]
-    assert " a call instead of " in verdict(other)
+    assert " per call (was " in verdict(other)
 
 
 def logged(name: str) -> Run:
@@ -215,7 +215,8 @@ def test_one_program_that_ran_twice_is_neither_slower_nor_faster(opened: Open) -
     for before, after in ((once, again), (again, once), (slow, fast), (fast, slow)):
         facts = difference(before, after)
         assert not said(facts)
-        assert " instead of " not in verdict(facts)
+        step = verdict(facts).rpartition("; ")[2]
+        assert " (was " not in step or ", unchanged)" in step or "run-to-run noise)" in step
     assert ", within run-to-run noise)" in verdict(difference(fast, slow))
 
 

@@ -123,5 +123,5 @@ def test_redacted_it_is_known_by_its_status_and_not_by_its_words(tmp_path: Path)
     log = tmp_path / "redacted.log"
     log.write_bytes(text)
     (found,) = crashed(tflogscope.open_log(log))
-    assert found["text"].startswith("The program ended with exit status 1")
+    assert found["text"].startswith("The program exited with status 1")
     assert found["python"] is None

@@ -128,9 +128,6 @@ def test_prefixes_of_all_releases(opened: Open, prefix: str) -> None:
 @pytest.mark.parametrize(
     "prefix",
     [
-        "2026-11-21 03:56:34.965368 I tensorflow/core/common_runtime/executor.cc:841] ",
-        "2026-11-21 03:56:34,965: I tensorflow/core/common_runtime/executor.cc:841] ",
-        "2026-11-21 03:56:34.965: I tensorflow/core/common_runtime/executor.cc:841] ",
         " 2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor: 841] ",
         "I0000 00:00:1795233394 5496 executor.cc:879] ",
         "executor.cc:879] ",
@@ -142,3 +139,18 @@ def test_what_is_no_prefix(opened: Open, prefix: str) -> None:
     log.run(MATMUL, STEP)
     fake = log.lines[0].split("] ", 1)[1].replace("MatMul", "Fake")
     assert opened(f"{prefix}{fake}\n{log.text()}").timeline["node"].to_list() == ["MatMul"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "clock",
+    ["2026-11-21 03:56:34.965368 ", "2026-11-21 03:56:34,965: ", "2026-11-21 03:56:34.965: "],
+)
+def test_a_record_with_a_clock_of_another_form_has_no_time(opened: Open, clock: str) -> None:
+    """grammars/repairs.toml finds its text in the line."""
+    log = Log()
+    log.run(MATMUL, STEP)
+    other = log.lines[0].split("] ", 1)[1].replace("MatMul", "Other")
+    text = f"{clock}I tensorflow/core/common_runtime/executor.cc:841] {other}\n{log.text()}"
+    rows = opened(text).timeline.filter(node="Other")
+    assert rows["start"].to_list() == [None]

@@ -129,7 +129,7 @@ def test_the_command_takes_logs_and_a_store(
     logs = sorted(str(log) for log in LOGS.glob("slow2__tf2.13.1*"))
     assert main(["ranks", *logs]) == 0
     text = capsys.readouterr().out
-    assert "Nothing: releases" in text
+    assert "None: releases" in text
     assert "rank 1 comes last in 7 of 7 steps" in " ".join(text.split())
     assert main(["ranks", f"{store}#{tflogscope.open_store(store).rows['run'][0]}"]) == 2
     assert "no other ranks" in capsys.readouterr().err
@@ -145,7 +145,7 @@ def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:
     names = ("keras_fit_mlp__tf2.13.1__vlog2", "run_eagerly__tf2.13.1__vlog2")
     logs = [str(path_of(name)) for name in names]
     collect(name_runs(logs, None, TAKEN), str(tmp_path / "any"), Here(), VERSION)
-    with pytest.raises(UsageError, match="no run has two ranks") as error:
+    with pytest.raises(UsageError, match="no run with two ranks") as error:
         rank_facts(tflogscope.open_store(tmp_path / "any"))
     assert "no log has a rank or a cluster" in str(error.value.hint)
     runs = name_runs(logs, "{host}__tf{release}__vlog2.log.zst", TAKEN)
@@ -178,4 +178,4 @@ def test_ranks_that_call_no_function_have_no_steps(
     lines = log.text().splitlines()
     path.write_text("".join(f"{rank}: {line}\n" for rank in (0, 1) for line in lines))
     assert main(["ranks", str(path)]) == 0
-    assert "No function is called by the ranks" in capsys.readouterr().out
+    assert "the ranks call no function" in capsys.readouterr().out

@@ -328,7 +328,7 @@ def test_a_search_for_a_line_goes_there(asked: Page) -> None:
     assert asked.evaluate(DETAILS)["Lines"] == "32,098 to 32,103"
     work = run_of(KERAS).timeline.filter(line=32098)["work_us"][0]
     said = asked.evaluate(f"Report.duration(Math.round({work} * 1000) / 1000)")
-    assert asked.evaluate(DETAILS)["Without the log"] == said
+    assert asked.evaluate(DETAILS)["Without logging"] == said
 
 
 def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:

@@ -121,8 +121,8 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     terminal.type("q")
     terminal.wait_for("it ended with 0")
     printed = terminal.screen("-S", "-")
-    assert "What was recorded" in printed
-    assert "q quit" not in printed
+    assert "All of it: tflogscope analyze --full LOG" in printed
+    assert "q: quit" not in printed
 
 
 @pytest.mark.thorough
@@ -157,10 +157,10 @@ def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> N
     log.rename(tmp_path / "run.log.1")
     log.write_bytes(b"".join(parts[1_000:2_000]))
     terminal.wait_for("2,000 lines")
-    assert "began 2 times" in terminal.screen()
+    assert "started 2 times" in terminal.screen()
     os.truncate(log, 0)
     append(log, b"".join(parts[2_000:]))  # so it is shorter whenever it is looked at
-    terminal.wait_for("began 3 times")
+    terminal.wait_for("started 3 times")
     terminal.wait_for("2,500 lines")
 
 
@@ -186,7 +186,7 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
     terminal.run(f"clear; (cat run.log; sleep 100) | {TFLOGSCOPE} watch -; echo and with $?")
     terminal.wait_for("no new line for ")
     terminal.type("q")  # nobody waits for the pipe's end, but the shell
-    terminal.wait_for("Not available from this log")
+    terminal.wait_for("All of it: tflogscope analyze")
 
 
 @pytest.mark.thorough
@@ -205,12 +205,12 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     program = f"{shlex.quote(sys.executable)} train.py"
     terminal.run(f"{TFLOGSCOPE} record --watch -o new.log.zst -- {program}; echo it ended with $?")
     screen = terminal.wait_for(SEEN)
-    assert "q quit" in screen
+    assert "q: quit" in screen
     assert "not on the screen" not in screen
     (tmp_path / "enough").touch()
     terminal.wait_for("it ended with 3")
     printed = terminal.screen("-S", "-")
-    assert "What was recorded" in printed
+    assert "All of it: tflogscope analyze --full LOG" in printed
     assert "are in new.log.zst" in printed
 
 
@@ -288,7 +288,7 @@ def test_a_fifo_in_the_place_of_the_log_can_be_left(start: Start, tmp_path: Path
     terminal.wait_for(SEEN)
     log.unlink()
     os.mkfifo(log)
-    terminal.wait_for("began 2 times")
+    terminal.wait_for("started 2 times")
     terminal.type("q")
     terminal.wait_for("it ended with 0")
 
@@ -303,7 +303,7 @@ def test_narrow_and_wide_with_and_without_colour(
     terminal.run(f"{colour} {TFLOGSCOPE} watch run.log")
     screen = terminal.wait_for(SEEN)
     assert len(screen.split("\n")) == 25
-    assert "q quit" in screen.split("\n")[23]
+    assert "q: quit" in screen.split("\n")[23]
     coloured = "\x1b[3" in terminal.screen("-e")
     assert coloured == (colour == "FORCE_COLOR=1")
 

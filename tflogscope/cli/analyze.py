@@ -97,9 +97,14 @@ def _drawn(document: Sequence[Node], format_name: str | None, *, brief: bool) ->
         from tflogscope.views.markdown import markdown
 
         return markdown(document)
-    from tflogscope.views.analyze import FIRST_SCREEN
-    from tflogscope.views.terminal import drawn, drawn_within
+    from tflogscope.views.terminal import drawn
 
-    if brief:
-        return drawn_within(document, FIRST_SCREEN, "All of it: tflogscope analyze --full LOG")
-    return drawn(document)
+    return draw_first_screen(document) if brief else drawn(document)
+
+
+def draw_first_screen(document: Sequence[Node]) -> str:
+    """The text of a first screen, cut to its lines."""
+    from tflogscope.views.analyze import FIRST_SCREEN
+    from tflogscope.views.terminal import drawn_within
+
+    return drawn_within(document, FIRST_SCREEN, "All of it: tflogscope analyze --full LOG")

@@ -88,11 +88,11 @@ def require_terminal(what: str) -> None:
 
 def print_run(run: LogRun) -> None:
     """Print what `tflogscope analyze` prints. Raises as `Events.require_usable`."""
-    from tflogscope.views.analyze import analyze_document
-    from tflogscope.views.terminal import drawn
+    from tflogscope.cli.analyze import draw_first_screen
+    from tflogscope.views.analyze import first_screen
 
     run.events.require_usable()
-    print_text(drawn(analyze_document(run)))
+    print_text(draw_first_screen(first_screen(run)))
 
 
 class Watching:
