@@ -24,6 +24,8 @@ from tests.approve import (
 from tests.deep import first_quick
 from tests.samples import KEPT, NAMES
 
+pytestmark = pytest.mark.filterwarnings("ignore:these are 2 runs")
+
 
 @pytest.mark.parametrize(("command", "name"), SHOWN)
 def test_a_command_prints_what_was_approved(command: str, name: str) -> None:

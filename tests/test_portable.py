@@ -36,7 +36,7 @@ for module in pkgutil.walk_packages(tflogscope.__path__, "tflogscope."):
 """
 ANALYZE = f"""
 from tflogscope.cli.main import main
-sys.exit(main(["analyze", {str(SAMPLE)!r}]))
+sys.exit(main(["analyze", "--full", {str(SAMPLE)!r}]))
 """
 
 
@@ -62,7 +62,7 @@ def test_a_log_is_analyzed_without_posix_and_with_an_old_code_page() -> None:
     shown = python(
         WITHOUT_POSIX + ANALYZE, PYTHONIOENCODING="cp1252", PYTHONWARNDEFAULTENCODING="1"
     )
-    assert "Where the time went" in shown
+    assert "Eager and graph" in shown
     assert " · VLOG level 2 · " in shown
 
 

@@ -254,7 +254,7 @@ _KIND = re.compile(r"(?:(\w+) )?" + _TENSOR.pattern)
 _NOTHING = ("None", "not given")
 _OBJECT = re.compile(r"(\w+) object \d+")
 _NUMBER = r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)"
-_ALIKE = re.compile(rf"(\w+) of (\d{1, 18}) ({_NUMBER})(?![\w\[])")
+_ALIKE = re.compile(rf"(\w+) of (\d{{1,18}}) ({_NUMBER})(?![\w\[])")
 _INSIDE = re.compile(rf"(?:(?<=\()|(?<=: )|(?<=, )){_NUMBER}(?=[,)])")  # of a list or dictionary
 _ITEM = re.compile(rf"(\w+|'[^']*'): ({_NUMBER})(?=[,)])")  # of a dictionary
 _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
