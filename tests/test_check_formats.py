@@ -231,6 +231,7 @@ def test_no_name_breaks_junit(name: str) -> None:
         "testsuite",
         "testcase",
         "failure",
+        "skipped",
         "properties",
         "property",
         "system-out",

@@ -53,6 +53,16 @@ def test_what_is_known_passes_and_more_of_it_does_not(tmp_path: Path) -> None:
     assert (violation.subject["op"], violation.amount, violation.known) == ("Mul", 4, 2)
 
 
+def test_entries_that_did_not_occur_are_named(tmp_path: Path) -> None:
+    before, now = program(ops=("Mul", "Neg")), program(ops=("Mul",))
+    baseline = known(tmp_path, before)
+    assert verdict(before, baseline).notes == ()
+    (note,) = verdict(now, baseline).notes
+    assert note.startswith("1 violation of the baseline did not occur: unexpected_eager ")
+    assert "Neg" in note
+    assert "Mul" not in note
+
+
 def test_only_what_is_new_is_shown(tmp_path: Path) -> None:
     before, now = program(ops=("Mul",)), program(ops=("Mul", "Exp"))
     (violation,) = verdict(now, known(tmp_path, before)).checks[0].violations

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
+from tflogscope.exports.junit import junit_text
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 from tflogscope.model.rows.unexpected import is_unexpected
 from tflogscope.views.check import verdict_document
@@ -188,9 +190,23 @@ def test_sections_hold_for_what_belongs_to_their_functions() -> None:
     assert [each.subject["function"] for each in checks[0].violations] == [None, "train", None]
 
 
-def test_a_pattern_that_matches_no_function_is_noted() -> None:
-    notes = check_run(program().run(), policy({}, tarin={"unexpected_eager": 2})).notes
-    assert notes == ("No function of this log matches 'tarin': its keys checked nothing.",)
+def test_a_pattern_that_matches_no_function_is_not_ok() -> None:
+    verdict = check_run(program().run(), policy({}, tarin={"unexpected_eager": 2}))
+    (skipped,) = (check for check in verdict.checks if check.skipped)
+    assert (skipped.name, skipped.passed) == ("unexpected_eager[tarin]", True)
+    shown = drawn(verdict_document(verdict.facts()))
+    assert "skip    unexpected_eager[tarin]: no function in the log matches" in shown
+    assert "ok      unexpected_eager[tarin]" not in shown
+    suite = ET.fromstring(junit_text(verdict.facts()))[0]
+    assert suite.get("skipped") == "1"
+    cases = [case for case in suite.iter("testcase") if case.find("skipped") is not None]
+    assert [case.get("name") for case in cases] == [skipped.name]
+
+
+def test_a_pattern_that_matches_no_function_excuses_no_missing_kernel() -> None:
+    checks = check_run(program().run(), policy({}, tarin={"require_kernels": ("_MklMatMul",)}))
+    (check,) = (each for each in checks.checks if each.functions == "tarin")
+    assert (check.passed, check.skipped) == (False, False)
 
 
 def test_the_message_names_op_cause_and_lines() -> None:

@@ -231,6 +231,21 @@ def test_the_nearest_pyproject_with_the_table_is_taken(tmp_path: Path) -> None:
     assert find_policy(inner).value("max_retraces", None) == 5
 
 
+def test_a_tflogscope_toml_needs_no_table(tmp_path: Path) -> None:
+    inner = tmp_path / "a"
+    inner.mkdir()
+    policy_file(tmp_path, "max_retraces = 4", "tflogscope.toml")
+    found = find_policy(inner)
+    assert (found.name, found.value("max_retraces", None)) == (
+        str(Path("..", "tflogscope.toml")),
+        4,
+    )
+    policy_file(inner, "[tool.tflogscope.check]\nmax_retraces = 5", "pyproject.toml")
+    assert find_policy(inner).value("max_retraces", None) == 5
+    policy_file(inner, "max_retraces = 6", "tflogscope.toml")
+    assert find_policy(inner).value("max_retraces", None) == 6
+
+
 def test_a_pyproject_of_others_is_none_of_our_business(tmp_path: Path) -> None:
     policy_file(tmp_path, "this is = no [TOML", "pyproject.toml")
     assert find_policy(tmp_path).name == "default policy"

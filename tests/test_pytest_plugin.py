@@ -84,7 +84,8 @@ def test_the_example_fails_with_ops_lines_and_advice(pytester: pytest.Pytester) 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*assert run.unexpected_eager.is_empty()",
+            "*run.assert_graph_mode()",
+            "E *AssertionError: 326 unexpected eager executions; allowed: 0.*",
             "*- tflogscope check *train0*run.log.zst -*",
             "FAILED  unexpected_eager: 326 unexpected eager executions; allowed: 0.*",
             "    ReadVariableOp * run-eagerly *58  12,*",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tflogscope.checks.verdict import Verdict
 
 File = str | os.PathLike[str]
+_NAMED = 10  # of what ran eagerly, in an assertion's message
 
 
 class Run(model_run.Run):
@@ -62,6 +63,18 @@ class Run(model_run.Run):
         if baseline is not None and not isinstance(baseline, Baseline):
             baseline = read_baseline(Path(baseline))
         return check_run(self, policy, baseline)
+
+    def assert_graph_mode(self) -> None:
+        """Fail a test whose program ran ops eagerly that a graph function should have run.
+
+        Raises AssertionError: `check()` fails for the key `unexpected_eager`, or because records
+        can't be read. The message names what ran, the first of many.
+        """
+        failed = [check for check in self.check().checks if not check.passed]
+        failed = [check for check in failed if check.key in ("read", "unexpected_eager")]
+        if failed:
+            broken = [each.text for check in failed for each in check.violations]
+            raise AssertionError("\n".join([check.text for check in failed] + broken[:_NAMED]))
 
     def query(self, statement: str) -> pl.DataFrame:
         """The answer to a SELECT over the tables, as of `tflogscope query`.

@@ -6,7 +6,7 @@
 
     def test_training_stays_in_the_graph(record_tensorflow):
         run = record_tensorflow(train)
-        assert run.unexpected_eager.is_empty()
+        run.assert_graph_mode()
 
 TensorFlow reads its log settings once, when it is loaded, so the code runs in a process of its
 own, under `tflogscope record`. pytest imports this module on each start: it imports little.

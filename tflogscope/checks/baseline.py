@@ -27,15 +27,25 @@ class Baseline:
     def __init__(self, name: str | None = None, amounts: Mapping[Key, float] | None = None) -> None:
         self.name = name
         self._left = dict(amounts or {})
+        self._met: set[Key] = set()
 
     def copy(self) -> Baseline:
         """The same, of which nothing is taken yet by whom it is given to."""
         return Baseline(self.name, self._left)
 
+    def stale(self) -> list[str]:
+        """Its violations that `take` was never asked for, in words."""
+        return [
+            " ".join((check, *(value for _, value in subject)))
+            for check, subject in self._left
+            if (check, subject) not in self._met
+        ]
+
     def take(self, check: str, subject: Mapping[str, str | None], amount: float) -> float:
         """Return how much of an amount is known, and count it as found: it is not known twice."""
         key = _key(check, subject)
         known = min(self._left.get(key, 0), amount)
+        self._met.add(key)
         self._left[key] = self._left.get(key, 0) - known
         return known
 

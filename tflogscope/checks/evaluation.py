@@ -11,7 +11,8 @@ from tflogscope.checks.policy import Policy, default_policy
 from tflogscope.checks.rules import OF_ONEDNN, ROUNDING, RULES, Asked, Broken, Found
 from tflogscope.checks.values import DEFAULTS, KEYS, PARTS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
-from tflogscope.model.common.sentences import words
+from tflogscope.model.common.figures import count_of
+from tflogscope.model.common.sentences import listed, words
 from tflogscope.model.common.source_text import source_text
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
         tuple(evidence.sources),
         start.isoformat() if start is not None else None,  # type: ignore[union-attr]
         tuple(_checks(evidence, policy, baseline)),
-        tuple(_notes(evidence, policy)),
+        tuple(_notes(evidence, policy, baseline)),
     )
 
 
@@ -57,7 +58,15 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
             if found is None:
                 yield Check(key.id, section.pattern, False, key.cannot, asked.limit)
             else:
-                yield _check(key, asked, found, baseline)
+                yield _or_skipped(_check(key, asked, found, baseline), evidence)
+
+
+def _or_skipped(check: Check, evidence: CheckedRun) -> Check:
+    """The check; skipped where it passes because its pattern, perhaps mistyped, matches nothing."""
+    pattern = check.functions
+    if pattern is None or not check.passed or matching(evidence.functions, (pattern,)):
+        return check
+    return check._replace(text="no function in the log matches the pattern", skipped=True)
 
 
 def _left_out(evidence: CheckedRun, policy: Policy) -> list[str]:
@@ -107,13 +116,14 @@ def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Vi
     )
 
 
-def _notes(evidence: CheckedRun, policy: Policy) -> Iterator[str]:
-    """Say what could not be read, and which sections checked nothing: a pattern may be mistyped."""
+def _notes(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator[str]:
+    """Say what could not be read, what was not checked, and what the baseline lists for nothing."""
     for problem in evidence.run.problems:
         yield f"Only what could be read was checked. {problem}."
     if left := _left_out(evidence, policy):
         yield f"No op of TensorFlow is in this log: {' and '.join(left)} were not checked."
-    for section in policy.sections:
-        pattern = section.pattern
-        if pattern is not None and not matching(evidence.functions, (pattern,)):
-            yield f"No function of this log matches {pattern!r}: its keys checked nothing."
+    if stale := baseline.stale():
+        yield (
+            f"{count_of(len(stale), 'violation')} of the baseline did not occur: {listed(stale)}. "
+            "Update it with --write-baseline."
+        )

@@ -102,7 +102,9 @@ class CheckedRun:
     @cached_property
     def functions(self) -> list[str]:
         """Names of all functions that the log shows."""
-        return self.run.functions["function"].drop_nulls().unique().sort().to_list()
+        called = self.calls["function"].cast(pl.String)
+        known = self.run.functions["function"].cast(pl.String)
+        return pl.concat([known, called]).drop_nulls().unique().sort().to_list()
 
 
 def evidence_columns(*but: str) -> list[pl.Expr]:

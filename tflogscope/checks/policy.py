@@ -75,14 +75,17 @@ def default_policy() -> Policy:
 
 
 def find_policy(directory: Path) -> Policy:
-    """The policy of the nearest pyproject.toml with a table for it, from `directory` upwards.
+    """The policy of the nearest tflogscope.toml, or pyproject.toml with a table for it.
 
-    As ruff does, files without the table are passed over; without any, it is the default policy.
+    They are looked for from `directory` upwards. As ruff does, the first of both comes first in a
+    folder, and files without the table are passed over; without any, it is the default policy.
 
     Raises:
         UsageError: a file on the way is not TOML, or a key or value of the table is wrong.
     """
     for folder in (directory, *directory.parents):
+        if (own := folder / "tflogscope.toml").is_file():
+            return _read(own, os.path.relpath(own, directory))
         path = folder / "pyproject.toml"
         if path.is_file() and b"tflogscope" in _bytes(path):
             name = os.path.relpath(path, directory)
@@ -99,9 +102,13 @@ def read_policy(path: Path) -> Policy:
         InputError: the file can't be read.
         UsageError: it is not TOML, or a key or value is wrong.
     """
+    return _read(path, str(path))
+
+
+def _read(path: Path, name: str) -> Policy:
     document = _document(path)
-    table = _own_table(document, str(path))
-    return _policy(str(path), document if table is None else table)
+    table = _own_table(document, name)
+    return _policy(name, document if table is None else table)
 
 
 def _document(path: Path) -> dict[str, Any]:

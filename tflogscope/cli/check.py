@@ -42,8 +42,8 @@ def check(
         Path | None,
         option(
             "--policy FILE",
-            "Read the policy from this TOML file. Default: [tool.tflogscope.check] in the "
-            "nearest pyproject.toml, else the built-in policy.",
+            "Read the policy from this TOML file. Default: the nearest tflogscope.toml, or "
+            "[tool.tflogscope.check] in pyproject.toml; else the built-in policy.",
         ),
     ] = None,
     baseline: Annotated[

@@ -45,6 +45,7 @@ def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
             "tests": str(len(checks)),
             "failures": str(len(failed)),
             "errors": "0",
+            "skipped": str(sum(check["skipped"] for check in checks)),
             "time": "0",
         },
     )
@@ -60,6 +61,8 @@ def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
             "testcase",
             {"classname": "tflogscope.check", "name": _xml(check["name"]), "time": "0"},
         )
+        if check["skipped"]:
+            SubElement(case, "skipped", {"message": _xml(check["text"])})
         if not check["passed"]:
             attributes = {"type": check["key"], "message": _xml(check["text"])}
             SubElement(case, "failure", attributes).text = _details(check)

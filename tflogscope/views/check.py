@@ -52,7 +52,7 @@ def _runs(verdict: dict[str, Any]) -> Iterator[doc.Node]:
 def _check(check: dict[str, Any]) -> doc.Fact:
     said = f"{check['name']}: {check['text']}"
     if check["passed"]:
-        return doc.Fact("ok", said)
+        return doc.Fact("skip" if check["skipped"] else "ok", said)
     violations = check["violations"]
     children: list[doc.Node] = []
     if check["key"] == "unexpected_eager" and any(each["python"] for each in violations):
