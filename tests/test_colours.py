@@ -66,7 +66,7 @@ def test_without_colour_the_text_is_the_same(
 
 @pytest.mark.thorough
 def test_eager_graph_and_kernels_of_onednn_have_their_colours(printed: Print) -> None:
-    screen = printed("FORCE_COLOR", 120, "analyze", "keras_fit_mlp__tf2.13.1__vlog2")
+    screen = printed("FORCE_COLOR", 120, "analyze", "keras_fit_mlp__tf2.13.1__vlog2", "--full")
     assert words(screen, EAGER).startswith("eager eager ")
     assert words(screen, GRAPH).startswith("graph graph ")
     assert "%" in words(screen, ONEDNN)
@@ -90,7 +90,7 @@ def test_an_error_is_red(printed: Print) -> None:
 
 @pytest.mark.thorough
 def test_in_a_narrow_terminal_no_figure_of_what_ran_is_left_out(printed: Print) -> None:
-    screen = printed("NO_COLOR", 60, "analyze", "keras_fit_mlp__tf2.13.1__vlog2")
+    screen = printed("NO_COLOR", 60, "analyze", "keras_fit_mlp__tf2.13.1__vlog2", "--full")
     table = screen.split("Eager and graph\n")[1].split("\n\n")[0].split("\n")[2:]
     assert [line.split()[1][:3] for line in table] == ["ops", "cal", "nod", "dat", "con"]
     assert "46 (3%, 7% of time)" in table[2]
