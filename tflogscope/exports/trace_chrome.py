@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PID = 1
 _NOT_A_THREAD = 0  # counters belong to the process
 _PART_ROWS = 20_000  # written at once: the memory that it takes is not to be seen
-_SHARES = 1000  # values of the share of rewritten ops: more than a screen has pixels
+_PARTS = 1000  # of the run, for which counters have a value: as many as a screen has pixels
 
 
 def chrome_json(run: Run, made_by: str) -> Iterator[bytes]:
@@ -162,57 +162,44 @@ def _microseconds(nanoseconds: pl.Expr) -> pl.Expr:
 
 
 def _counters(slices: Slices, kernels: str) -> Iterator[bytes]:
-    """Two counters; `kernels` says whose the rewritten ops' are."""
+    """Two counters in equal parts of the run; `kernels` says whose the rewritten ops' are.
+
+    `open ops` is how many are open on average. Slices are what a viewer is for: counters are at
+    most a tenth of the events.
+    """
     frame = slices.frame
     kinds = slices.texts.select(
         op=pl.col("kind") == "op", graph=pl.col("mode") == "graph", made=pl.col("rewrite") != "none"
     ).select(pl.all().gather(frame["text"]).fill_null(value=False))
     is_op = kinds["op"] & frame["has_end"]
-    head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
-    for name, counted in (
-        ("open ops", _open_ops(frame, is_op, kinds["graph"])),
-        (f"{kernels} share, %", _rewritten_share(frame, is_op, kinds["made"])),
+    if not is_op.any():
+        return
+    last = int(frame["end_ns"].to_numpy().max())
+    edges = parts(0, last, min(frame.height // 20, _PARTS))
+    times = {}
+    for name, wanted in (
+        ("graph", kinds["graph"]),
+        ("eager", ~kinds["graph"]),
+        ("made", kinds["made"]),
     ):
-        values = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in counted.columns[1:]]
+        ops = frame.filter(is_op & wanted)
+        times[name] = open_time(ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy(), edges)
+    eager, graph = ((times[name] / np.diff(edges).clip(1)).round(2) for name in ("eager", "graph"))
+    percent = (100 * times["made"] / (times["eager"] + times["graph"]).clip(1)).round(1)
+    counted = {"open ops": {"eager": eager, "graph": graph}}
+    if kinds["made"].any():
+        counted[f"{kernels} share, %"] = {"percent": percent}
+    head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
+    for name, values in counted.items():
+        members = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in values]
         event = pl.concat_str(
             pl.lit(f'{head}"{name}","ts":'),
             _microseconds(pl.col("ns")),
             pl.lit(',"args":{'),
-            pl.concat_str(values, separator=","),
+            pl.concat_str(members, separator=","),
             pl.lit("}},\n"),
         )
-        for part in counted.iter_slices(_PART_ROWS):
-            yield _joined(part.select(event))
-
-
-def _open_ops(frame: pl.DataFrame, is_op: pl.Series, is_graph: pl.Series) -> pl.DataFrame:
-    """How many ops are open from then on, where it changes: ns, eager, graph."""
-    ops = frame.select("begin_ns", "end_ns").filter(is_op)
-    of_graphs = is_graph.filter(is_op).to_numpy()
-    ns = np.concatenate([ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy()])
-    order = np.argsort(ns)
-    ns = ns[order]
-    last = np.append(ns[1:] != ns[:-1], True)[: len(ns)]  # of those at one time
-    eager, graph = (
-        np.cumsum(np.concatenate([here.astype(np.int64), -here.astype(np.int64)])[order])[last]
-        for here in (~of_graphs, of_graphs)
-    )
-    return pl.DataFrame({"ns": ns[last], "eager": eager, "graph": graph})
-
-
-def _rewritten_share(
-    frame: pl.DataFrame, is_op: pl.Series, is_rewritten: pl.Series
-) -> pl.DataFrame:
-    """Rewritten ops' part of the time of ops, in equal parts of the run: ns, percent; 0: no op."""
-    if not is_rewritten.any():
-        return pl.DataFrame(schema={"ns": pl.Int64, "percent": pl.Float64})
-    edges = parts(0, int(frame["end_ns"].to_numpy().max()), _SHARES)
-    times = []
-    for wanted in (is_op & is_rewritten, is_op):
-        ops = frame.filter(wanted)
-        times.append(open_time(ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy(), edges))
-    percent = 100 * times[0] / np.maximum(times[1], 1)
-    return pl.DataFrame({"ns": edges[:-1], "percent": np.round(percent, 1)})
+        yield _joined(pl.DataFrame({"ns": edges[:-1], **values}).select(event))
 
 
 # ---- flows ---------------------------------------------------------------------------------------
