@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.deep import examples
+from tests.samples import run_of
 from tests.waiting import PATIENCE_S
 from tflogscope.cli.main import main
 from tflogscope.errors import QueryError
@@ -274,3 +275,20 @@ def test_a_wrong_condition_has_no_effect_on_the_terminal(
     assert "\x1b" not in error
     assert main(["query", log, "SELECT mode FROM ops WHERE op = 'MatMul' AND mode = 'eager'"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "mode"
+
+
+@pytest.mark.parametrize(
+    ("statement", "wrong"),
+    [
+        ("SELECT mode, cuont(*) FROM timeline", "cuont"),
+        ("SELECT mode,\n  COUNT(*) form timeline\nGROUP BY mode", "timeline"),
+        ("SELECT opp FROM timeline", "opp"),
+        ("SELECT op FROM timelin", "timelin"),
+    ],
+)
+def test_the_caret_is_under_what_is_wrong(statement: str, wrong: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        select(run_of("function_mlp__tf2.20.0__vlog2"), statement)
+    assert statement[caught.value.place :].startswith(wrong)
+    *_, line, caret = str(caught.value).split("\n")
+    assert line[len(caret) - 1 :].startswith(wrong)

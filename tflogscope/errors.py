@@ -41,7 +41,9 @@ class QueryError(UsageError):
         self.place = place
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.text}\n{' ' * self.place}^"
+        begin = self.text.rfind("\n", 0, self.place) + 1
+        line = self.text[begin:].split("\n", 1)[0]
+        return f"{super().__str__()}\n{line}\n{' ' * (self.place - begin)}^"
 
 
 class PolicyError(UsageError):

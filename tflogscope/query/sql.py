@@ -24,6 +24,8 @@ _DEPTH = (
     ),
     (re.compile(r"\b(?:select|join|union|intersect|except|values)\b", re.IGNORECASE), 100),
 )
+_POSITION = re.compile(r"\bLine: (\d{1,9}), Column: (\d{1,9})")
+_NAMED = re.compile(r"""(?:'|"|`)([^'"`]+)(?:'|"|`)""")
 _SHOWN = 5
 MAX_ROWS = 10_000_000
 _NO_FUNCTION = "is not a supported table function"
@@ -125,4 +127,16 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
 
 def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> QueryError:
     reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
-    return QueryError(reason or "not understood", statement, 0, hint)
+    return QueryError(reason or "not understood", statement, _place(statement, reason), hint)
+
+
+def _place(statement: str, reason: str) -> int:
+    """Where polars says that a statement is wrong, or what it names stands; 0: it says neither."""
+    if found := _POSITION.search(reason):
+        line, column = (int(number) - 1 for number in found.groups())
+        before = statement.split("\n")[:line]
+        return min(sum(len(each) + 1 for each in before) + column, len(statement))
+    if named := _NAMED.search(reason):
+        word = re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", statement, re.IGNORECASE)
+        return word.start() if word else 0
+    return 0
