@@ -150,6 +150,21 @@ def test_a_comment_in_the_program_lets_its_line_pass(
     assert set(broken.values()) <= {None, "norm = tf.sqrt(x)  # not eager"}
 
 
+@pytest.mark.thorough
+def test_waivers_that_are_not_read_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_of("keras_saves__tf2.20.0__record")
+    said = "Comments `# tflogscope: eager` in keras_saves.py are not read: it is "
+    assert f"{said}not below the current folder." in check_run(run).notes
+    program = tmp_path / "keras_saves.py"
+    program.write_text("x = 1  # tflogscope: eager\n" * 99)
+    assert f"{said}newer than the recording." in check_run(run).notes
+    os.utime(program, (0, 0))
+    assert not [note for note in check_run(run).notes if "are not read" in note]
+
+
 def test_what_ran_eagerly_is_shown_by_line_of_the_program() -> None:
     shown = drawn(verdict_document(check_run(run_of("keras_saves__tf2.20.0__record")).facts()))
     assert re.search(r"- keras_saves.py:25\n +1 execution, outside-function: \w+ 1; lines", shown)

@@ -13,7 +13,7 @@ from tflogscope.checks.values import DEFAULTS, KEYS, PARTS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.common.figures import count_of
 from tflogscope.model.common.sentences import listed, words
-from tflogscope.model.common.source_text import source_text
+from tflogscope.model.common.source_text import source_text, why_unread
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -33,13 +33,15 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
     baseline = Baseline() if baseline is None else baseline.copy()
     evidence = CheckedRun(run)
     start = run.timeline["start"].min()
+    checks = tuple(_checks(evidence, policy, baseline))
+    notes = (*_notes(evidence, policy, baseline), *_unread_waivers(evidence, checks))
     return Verdict(
         policy.name,
         baseline.name,
         tuple(evidence.sources),
         start.isoformat() if start is not None else None,  # type: ignore[union-attr]
-        tuple(_checks(evidence, policy, baseline)),
-        tuple(_notes(evidence, policy, baseline)),
+        checks,
+        notes,
     )
 
 
@@ -127,3 +129,14 @@ def _notes(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator
             f"{count_of(len(stale), 'violation')} of the baseline did not occur: {listed(stale)}. "
             "Update it with --write-baseline."
         )
+
+
+def _unread_waivers(evidence: CheckedRun, checks: tuple[Check, ...]) -> Iterator[str]:
+    """Say of which lines that fail it is unknown whether a comment lets them pass, and why."""
+    failed = [
+        each for check in checks if check.key == "unexpected_eager" for each in check.violations
+    ]
+    files = {each.python.rpartition(":")[0] for each in failed if each.python and not each.code}
+    for file in sorted(files):
+        if why := why_unread(file, evidence.run.recorded_as):
+            yield f"Comments `# tflogscope: eager` in {file} are not read: {why}."

@@ -52,20 +52,32 @@ def line_with(
     return None
 
 
-def _lines(file: str, recorded_as: Mapping[str, Any] | None) -> list[str]:
-    """The lines of a file that is as it was when the program started; else none."""
+def why_unread(file: str, recorded_as: Mapping[str, Any] | None) -> str | None:
+    """Why the lines of a file are not taken for those that ran; None: they are."""
     path, started = Path(file), (recorded_as or {}).get("started")
     if path.suffix != ".py" or path.is_absolute() or ".." in path.parts:
-        return []
+        return "it is no Python file of the project"
     try:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
-        if not about.st_mtime < before or about.st_size > _LARGEST:
-            return []
         if not path.resolve().is_relative_to(Path.cwd()):
-            return []
-        return _read(path.resolve())
-    except (OSError, ValueError):
+            return "it is not below the current folder"
+    except OSError:
+        return "it is not below the current folder"
+    except ValueError:
+        return "the log doesn't say when the program started"
+    if not about.st_mtime < before:
+        return "it is newer than the recording"
+    return "it is too large" if about.st_size > _LARGEST else None
+
+
+def _lines(file: str, recorded_as: Mapping[str, Any] | None) -> list[str]:
+    """The lines of a file that is as it was when the program started; else none."""
+    if why_unread(file, recorded_as):
+        return []
+    try:
+        return _read(Path(file).resolve())
+    except OSError:
         return []
 
 
