@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _LEAST = 0.005  # of the run, for a phase to have a row of its own
+_REPEATS = 0.1  # of what repeats
 _COLUMNS = (
     Column("phase", "phase", least=12),
     Column("us", "time", "us"),
@@ -32,12 +33,14 @@ _COLUMNS = (
 def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     """The phases, what of each is one-time and what repeats, and their sum.
 
-    A phase with less than the share `least` of the run is part of the row `other`.
+    A phase with less than the share `least` of the run, and little of what repeats, is part of
+    the row `other`.
     """
     known = _parts(run)
     if not known["us"].sum():  # no phase is known, or all is in one µs
         return
-    small = pl.col("share") < least
+    repeats = pl.col("repeats_us").fill_null(0)
+    small = (pl.col("share") < least) & (repeats <= _REPEATS * repeats.sum())
     few = known.filter(small, pl.col("us") > 0)
     rows = known.filter(~small).to_dicts()
     if few.height:

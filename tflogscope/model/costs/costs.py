@@ -21,7 +21,7 @@ from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import first_with, is_among, looked_up, only, rows, where
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import FUNCTION_CALLS
+from tflogscope.model.common.names import FUNCTION_CALLS, NEXT
 from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
@@ -39,6 +39,7 @@ _RECORDS_A_LINE = 2
 # What a record costs varies more than what most nodes do: of these the quicker runs say most. With
 # a work of so many prices, runs in the middle say as much.
 _SURE_AT = 10
+_SPAN = ("time", "end_time", "at", "end_at")
 
 
 class Price(NamedTuple):
@@ -85,12 +86,14 @@ class Costs:
         found = np.full((2, self._executions.frame.height), np.nan)
         if self.price is not None:
             nodes = self._of_nodes(self.price)
+            waits = self._of_waits(self.price, nodes)
+            nodes = nodes.update(waits, on="row")
             vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
             frame = self._executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             found[:, where(is_dead)] = 0  # nothing ran
-            for part in (nodes, eager_ops, calls):
+            for part in (nodes, eager_ops, waits, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
             if self.calibrated:
                 found = self._as_calibrated(found)
@@ -247,6 +250,40 @@ class Costs:
         own = pl.min_horizontal(own, "duration_us")
         runs = runs.select("row", "signature", work_us=own, steady_us=own)
         return _at_pace(runs, "signature")
+
+    def _of_waits(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
+        """The same of what waits for an element of tf.data, given what nodes would have taken.
+
+        It waits for records of other threads, too. Of the time in which tf.data ran functions it is
+        left what part of that their nodes would have taken; of the rest, all but its records.
+        """
+        frame, of_data = self._executions.frame, self._executions.steps["flavour"] == "dataset"
+        is_wait = self._executions.signatures["op"].is_in(NEXT)[frame["signature"]] & self._known
+        waits = rows(frame[["signature", *_SPAN]], pl.Series(where(is_wait)))
+        waits = waits.with_columns(row=pl.Series(where(is_wait), dtype=pl.UInt32))
+        runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])
+        steps = (
+            only(runs, rows(of_data, runs["step_row"]).fill_null(value=False))
+            .group_by("step_row")
+            .agg(pl.col("steady_us").sum(), pl.min("time", "at"), pl.max("end_time", "end_at"))
+        )
+        if not steps.height:
+            return pl.DataFrame(
+                schema={"row": pl.UInt32, "work_us": pl.Float64, "steady_us": pl.Float64}
+            )
+        span = float(steps.select((pl.col("end_time") - pl.col("time")).sum()).item())
+        share = min(float(steps["steady_us"].sum()) / max(span, 1.0), 1.0)
+        in_steps, lines = (
+            pl.Series(
+                covered_within(*(of[name].to_numpy() for of in (steps, waits) for name in ends))
+            )
+            for ends in (("time", "end_time"), ("at", "end_at"))
+        )
+        rest = pl.col("end_time") - pl.col("time") - in_steps
+        records = (pl.col("end_at") - pl.col("at") - lines) // PLACES
+        own = in_steps * share + (rest - price.usual * records).clip(0)
+        waits = waits.with_columns(work_us=own)
+        return _at_pace(waits.with_columns(steady_us="work_us"), "signature")
 
     # ---- calls -----------------------------------------------------------------------------------
 

@@ -42,7 +42,11 @@ _CAPPED = threshold("checkpoints.said_above")
 GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = threshold("input-bound.stage_share")
 _ALONE = threshold("input-bound.alone_share")
+_UNSHOWN = threshold("input-bound.unshown_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
+_LEAST_RUN = threshold("input-bound.least_run_us")
+_MAP = r"^Dataset_\w*?map_"  # python/data/ops: the name of a map's function begins so
+_IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("run_us") > _LEAST_RUN)
 _SPLIT_US = threshold("input-bound.split_us")
 _BUSY = threshold("py-function.busy_share")
 _QUICK = threshold("py-function.quick_share")
@@ -72,20 +76,24 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     waits, wait = _waits(evidence), waited_us(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
-    function = str(slow.get("function", ""))
+    # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
+    stage = slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
+    if not stage and waited_us(evidence) < _UNSHOWN * evidence.loop_us:
+        return
+    function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
-    mapped = re.sub(r"^Dataset_\w*?map_", "", function) if slow and not generator else None
+    mapped = re.sub(_MAP, "", function) if slow and not generator else None
     steps = max(evidence.loop_us - wait, 0.0)
     stake = stake_us(evidence)
-    serial = bool(mapped) and not parallel
+    serial = bool(stage) and not generator and not parallel
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
-    wide = serial and not again and slow["alone"] < _ALONE
+    wide = serial and not again and stage["alone"] < _ALONE
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
         cpus = (evidence.recorded_as or {}).get("cpus")
-        stake *= slow["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
+        stake *= stage["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
@@ -98,14 +106,19 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "wide": wide,
         "wait": wait,
         "unread": not slow,
-        "prefetch": not slow and "Prefetch" not in there,
+        "prefetch": not stage and "Prefetch" not in there and _lacks_prefetch(evidence),
         "saved": AVOIDABLE if stake and not wide else None,
     }
-    subject = "Dataset.from_generator" if generator else function or "the data"
+    subject = "Dataset.from_generator" if generator else function if slow else "the data"
     made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
     yield Finding("input-bound", subject, waits.height, None, at, facts, made_at, claims)
+
+
+def _lacks_prefetch(evidence: Evidence) -> bool:
+    """Whether this release adds no prefetch by itself, as 2.9 and later do (`inject_prefetch`)."""
+    return (evidence.recorded.tensorflow_version or "").startswith("2.8.")
 
 
 def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
@@ -124,8 +137,12 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
 
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
-    slowest = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
-    return slowest if slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
+    slowest = _slowest(_stages(evidence))
+    return slowest if slowest and slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
+
+
+def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
+    return stages.row(0, named=True) if stages.height else {}
 
 
 def _epochs(function: str, evidence: Evidence) -> int:
@@ -192,9 +209,10 @@ def _much(evidence: Evidence, wait: float) -> bool:
 
 def _waits_in_log(evidence: Evidence) -> bool:
     """Whether waiting is much of the time with the log, too: else data were ready long before."""
-    passed = float(_waits(evidence).select(pl.col("time").max() - pl.col("time").min()).item() or 0)
-    wait = waited_us(evidence)
-    return _much(evidence, wait) and wait > _WORTH * passed
+    waits, time = _waits(evidence), pl.col("time")
+    passed = float(waits.select(time.max() - time.min()).item() or 0)
+    printed = float(waits.select((pl.col("end_time") - time).sum()).item())
+    return _much(evidence, waited_us(evidence)) and printed > _WORTH * passed
 
 
 def input_bound(evidence: Evidence) -> bool:
@@ -277,14 +295,16 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, took_us, python, op (decoding), random (no epoch is like another), alone (the share of
-    it that runs on one thread: other kernels of more than 100 µs are split, Eigen's TensorCostModel
-    gives each thread 100,000 cycles at least).
+    function, took_us, run_us (of one run), python, op (decoding), random (no epoch is like
+    another), alone (the share of it that runs on one thread: other kernels of more than 100 µs are
+    split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
     """
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
-        took_us=pl.col("steady_us").sum(), runs=pl.col("executions").sum()
+        took_us=pl.col("steady_us").sum(),
+        runs=pl.col("executions").sum(),
+        calls=pl.col("executions").max(),
     )
     by_op = by_op.sort("took_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
@@ -297,6 +317,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("took_us").filter(alone).sum() / pl.col("took_us").sum(),
             took_us=pl.col("took_us").sum(),
+            run_us=pl.col("took_us").sum() / pl.col("calls").max(),
         )
         .sort("took_us", "function", descending=[True, False])
         .collect()

@@ -12,6 +12,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.common.frames import Integers, holds, is_among
+from tflogscope.model.common.names import NEXT
 from tflogscope.model.costs.costs import COLD, Price
 
 DISPATCH_US = threshold("dispatch.most_us")
@@ -87,13 +88,15 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
+    # Records of other threads are in what waits for these: `Costs` knows.
+    waits = pl.col("op").is_in(NEXT) & pl.col("work_us").is_not_null()
     return spans.select(
         *("thread", "at", "op", "is_call", "begin", "end", "gap_us", "work_us"),
         before="last_op",
         usual_us=usual,
         after_call=holds(pl.col("last_is_call")),
         since="last_end",
-        own_us=pl.when("is_call").then("work_us").otherwise("own_us"),
+        own_us=pl.when(pl.col("is_call") | waits).then("work_us").otherwise("own_us"),
         python_us=pl.when(long).then("gap_us").otherwise(0.0),
         most_us=usual.clip(dispatch),
         again=holds(
