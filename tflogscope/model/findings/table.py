@@ -38,7 +38,7 @@ from tflogscope.model.pipeline import Evidence
 WORTH_A_LOOK = threshold("warning.share")
 LEAST_WARNED_US = threshold("warning.least_us")
 _LINES = 8  # of the evidence
-_LEAST_US = 0.5  # less is not worth a sentence
+_LEAST_US = 1.0  # less is not worth a sentence, and is "0 µs" on screens
 
 
 def findings_table(evidence: Evidence) -> pl.DataFrame:

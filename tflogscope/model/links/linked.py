@@ -72,7 +72,7 @@ def read_links(events: Events, executions: Executions) -> Linked:
     marker = primitives["marker"]
     library = marker.replace_strict(names, default=ONEDNN, return_dtype=pl.String)
     links = links.hstack([library.alias("library")])
-    columns = primitives[["duration_us", "implementation", "primitive"]]
+    columns = primitives[["duration_us", "implementation", "primitive", "problem"]]
     lines = only(links.hstack(columns), primitives["event"] == "exec")
     return Linked(links, lines, executions.frame.height)
 
@@ -114,7 +114,7 @@ def onednn_facts(
         linked_us=linked_us,
         primitives=_by(lines, "primitive"),
         implementations=implementations,
-        reference_implementations=implementations.filter(IS_REFERENCE),
+        reference_implementations=_by(lines.filter(IS_REFERENCE), "primitive", "implementation"),
         reorders=_reorders(executions, lines),
         first_use=FirstUse(len(first), first_us, len(later), later_us),
         created=_by(only(primitives, event.str.starts_with("create:")), "event"),
@@ -148,9 +148,12 @@ def library_facts(linked: Linked) -> list[Library]:
 
 # Implementations that oneDNN has for completeness, not for speed: src/cpu/ref_*. Of those called
 # simple only reorders' are tried last (src/cpu/reorder); those of concat and sum come first.
+# A tensor with a size of 0 has nothing to work on: oneDNN takes `ref` for it, whatever the kernel.
 _NAMED = pl.col("implementation").str
-IS_REFERENCE = _NAMED.contains(r"(?:^|[:_])ref(?:[:_]|$)") | (
-    _NAMED.contains(r"(?:^|[:_])simple(?:[:_]|$)") & (pl.col("primitive") == "reorder")
+_IS_EMPTY = pl.col("problem").str.contains(r"(?:^|[x:])0(?:[x:]|$)|mb0(?:\D|$)")
+IS_REFERENCE = ~_IS_EMPTY.fill_null(value=False) & (
+    _NAMED.contains(r"(?:^|[:_])ref(?:[:_]|$)")
+    | (_NAMED.contains(r"(?:^|[:_])simple(?:[:_]|$)") & (pl.col("primitive") == "reorder"))
 )
 
 
