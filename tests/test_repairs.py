@@ -65,6 +65,18 @@ def test_dispatches_are_read(tmp_path: Path, form: str) -> None:
     assert run.coverage["lines"].item() == log.read_text().count("\n")
 
 
+def test_times_with_decimal_commas(tmp_path: Path) -> None:
+    line = "onednn_verbose,exec,cpu,{},undef,src_f32::blocked:ab:f0,,{},{},{}"
+    lines = [
+        line.format("matmul,jit", "", "128x32:32x10", "0,25"),
+        line.format("eltwise,jit", "alg:eltwise_relu alpha:0 beta:0", "64", "1,5"),
+        line.format("reorder,jit", "", "4x5", "2"),
+        line.format("matmul,jit", "", "4x5:5x6", "9,5e-02"),
+    ]
+    times = tflogscope.open_log(_log(tmp_path, *lines)).primitives["duration_us"]
+    assert times.to_list() == [250.0, 1500.0, 2000.0, 95.0]
+
+
 def test_nodes_of_tensorflow_1(tmp_path: Path) -> None:
     begin = "2018-09-28 10:26:25.07012{}: I tensorflow/core/common_runtime/executor.cc:1688] "
     node = (

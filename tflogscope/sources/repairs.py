@@ -24,6 +24,8 @@ _NODE = (
     rf"\w+\[[^\n]*\)(?: is dead:?)? +device: {_DEVICE}"
 )
 _PLACE = rf"[^\s()]+: \(\w+\):? ?{_DEVICE}"
+# What a problem can be, before a time whose decimal comma looks like one more field.
+_PROBLEM = r"(?:(?:mb|g|ic|sl|l)\d[^,\n]*|\d+(?:[x:]\d+)+[^,\n]*|\d+)"
 _HINTS = (b"Executing op ", b"Process node: ", b"kernel done: ", b"exec,", b"): /job:", b")/job:")
 
 
@@ -95,7 +97,8 @@ def _known(record: str, marker: str, begin: str = "") -> re.Pattern[bytes]:
     site = r"(?: *\d+ )?(?![A-Za-z]:[\\/])\S*\b"
     whole = rf"{record}{site}(?:execute\.cc:\d+\] {_DISPATCH}|executor\.cc:\d+\] {_NODE}|"
     whole += rf"placement:\d+\] {_PLACE})"
-    verbose = rf"{marker},(?:[^,\n]*,){{0,4}}exec,(?:[^,\n]*,){{3,}}[0-9][0-9.e+-]*"
+    comma = rf"(?![^\n]*,{_PROBLEM},\d+,\d[0-9e+-]*$)"
+    verbose = rf"{marker},(?:[^,\n]*,){{0,4}}exec,{comma}(?:[^,\n]*,){{3,}}[0-9][0-9.e+-]*"
     return re.compile(f"{begin}(?:{whole}|{verbose})$".encode(), re.MULTILINE)
 
 
@@ -111,7 +114,7 @@ def _rows(record: str, marker: str) -> Sequence[Repair]:
 
 def _read(record: str, marker: str) -> Iterator[Repair]:
     names = {"record": record, "marker": marker, "text": f"(?:{record}|{marker},)"}
-    names |= {"dispatch": _DISPATCH, "node": _NODE, "place": _PLACE}
+    names |= {"dispatch": _DISPATCH, "node": _NODE, "place": _PLACE, "problem": _PROBLEM}
 
     def compiled(pattern: str) -> re.Pattern[bytes]:
         whole = re.sub(r"\{([a-z]+)\}", lambda name: names[name[1]], pattern)

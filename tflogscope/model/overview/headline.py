@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Lead, Summary
 from tflogscope.model.common.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
@@ -125,7 +126,10 @@ def busiest_of(run: Tables) -> Busiest | None:
     data = run.functions.filter(flavour="dataset")[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
     time = ranked_by(nodes)
-    computes = wait_of(pl.col("op"), pl.col("attributes")).is_null()
+    # Of another device of this task or of another one: a receiver waits for what is sent.
+    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").str.contains(
+        op_kinds()["remote"].ops
+    )
     calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
     compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
     own = nodes.filter(~calling | compiled, computes)
