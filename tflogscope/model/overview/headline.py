@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from tflogscope.grammar.op_kinds import op_kinds
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Lead, Summary
 from tflogscope.model.common.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.common.frames import looked_up
-from tflogscope.model.common.names import CALLING_OPS, MERGED
+from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.common.sentences import rows
 from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
@@ -126,10 +125,8 @@ def busiest_of(run: Tables) -> Busiest | None:
     data = run.functions.filter(flavour="dataset")[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
     time = ranked_by(nodes)
-    # Of another device of this task or of another one: a receiver waits for what is sent.
-    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").str.contains(
-        op_kinds()["remote"].ops
-    )
+    # _Recv waits for another device even within a task, and _Send hands on what is there.
+    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").is_in(PLUMBING_OPS)
     calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
     compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
     own = nodes.filter(~calling | compiled, computes)
