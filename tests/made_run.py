@@ -12,7 +12,7 @@ import polars as pl
 from tests.samples import run_of
 from tflogscope import Run
 from tflogscope.model.calls.python_functions import OWN_FUNCTIONS
-from tflogscope.model.common.facts import Rewriters
+from tflogscope.model.common.facts import Entry
 
 Row = dict[str, Any]
 _TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")
@@ -76,8 +76,9 @@ class _Made(Run):
         return 0
 
     @cached_property
-    def rewriters(self) -> Rewriters:
-        return Rewriters(["oneDNN"], ["oneDNN"], "the layout pass knows")
+    def rewriters(self) -> Entry:
+        names = ["oneDNN"]
+        return Entry(kernels=names, primitives=names, knows="the layout pass knows")
 
 
 def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:

@@ -22,6 +22,7 @@ from tests.waiting import PATIENCE_S, has_ended, wait_until
 from tflogscope import open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import NothingRecognised
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.recording.header import MARK, footer_line
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.recording.settings import MODULES, settings
@@ -638,6 +639,6 @@ def test_the_footer_says_how_much_of_the_machine_others_used(tmp_path: Path) -> 
             raw_log("eager_basics__tf2.13.1__vlog2") + footer_line(0, {"others_cpu_share": share})
         )
         run = open_log(log)
-        assert run.summary.recorded.is_busy is busy
+        assert is_busy(run.summary.recorded) is busy
         assert ("Other processes used 90%" in drawn(first_screen(run))) is busy
         assert bool(run.diff(run)["busy"]) is busy

@@ -16,7 +16,7 @@ from tests.samples import run_of
 from tests.stub import HOSTILE
 from tflogscope import Run
 from tflogscope.escapes import safe
-from tflogscope.model.common.facts import Summary
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.overview.headline import Figure, Headline
 from tflogscope.views.notebook import run_html
 
@@ -69,10 +69,10 @@ def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
     function = real.functions.head(1).with_columns(
         function=pl.lit(name), function_uid=pl.lit(7, pl.UInt64), calls=pl.lit(2)
     )
-    recorded = real.recorded._replace(
-        sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
+    recorded = Entry(
+        real.recorded, sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
     )
-    made: dict[str, Any] = real._asdict() | {
+    made: dict[str, Any] = real.facts() | {
         "recorded": recorded,
         "functions": pl.concat([function] * functions),
     }

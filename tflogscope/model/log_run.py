@@ -26,7 +26,7 @@ from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Rewriters, Summary
+    from tflogscope.model.common.facts import Entry, Summary
 
 
 class LogRun(Run):
@@ -115,7 +115,7 @@ class LogRun(Run):
         return bool(serves(self.events))
 
     @cached_property
-    def rewriters(self) -> Rewriters:
+    def rewriters(self) -> Entry:
         """See `Run.rewriters`."""
         from tflogscope.model.overview import summary
 

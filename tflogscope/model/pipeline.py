@@ -13,7 +13,7 @@ from tflogscope.model.calls.calls import ThreadTime, read_calls
 from tflogscope.model.calls.python_functions import python_functions
 from tflogscope.model.calls.steps import read_steps
 from tflogscope.model.causes.causes import Causes, read_causes
-from tflogscope.model.common.facts import Recorded
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import is_among, looked_up, only, row_with, rows, where
 from tflogscope.model.common.names import NEXT, function_columns
 from tflogscope.model.common.origin import calibrated_of, footer_of
@@ -125,7 +125,7 @@ class Evidence:
     # ---- what findings and limits look at --------------------------------------------------------
 
     @cached_property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> Entry:
         """What was read."""
         return recorded_facts(self.events, self.recorded_as)
 

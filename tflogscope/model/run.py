@@ -11,13 +11,14 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.model.common.origin import Input
+from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.common.tables import Tables
 from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Rewriters, Summary
+    from tflogscope.model.common.facts import Entry, Summary
     from tflogscope.model.overview.headline import Headline
     from tflogscope.model.slices.slices import Slices
 
@@ -48,19 +49,20 @@ class Run(Tables):
         raise NotImplementedError
 
     @cached_property
-    def rewriters(self) -> Rewriters:
+    def rewriters(self) -> Entry:
         """Whose kernels and primitives a text speaks of."""
         raise NotImplementedError
 
     @property
     def problems(self) -> list[str]:
         """Why its inputs could not be read as they are: `archive.zst: zstd archive ends early`."""
-        return self.summary.recorded.problems
+        problems: list[str] = self.summary.recorded.problems
+        return problems
 
     @property
     def unread(self) -> int:
         """Records that may say what ran and can't be read; 0 unless they are many."""
-        return self.summary.recorded.many_unknown
+        return many_unknown(self.summary.recorded)
 
     @cached_property
     def inputs(self) -> list[Input]:

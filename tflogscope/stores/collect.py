@@ -205,7 +205,7 @@ def _facts(run: LogRun, named: Named) -> Row:
         "onednn": oneDNN.version,
         "build": oneDNN.isa,
         "settings": json.dumps(settings, sort_keys=True) if isinstance(settings, dict) else None,
-        "rewriters": json.dumps(run.rewriters._asdict()),
+        "rewriters": json.dumps(run.rewriters),
     }
     host, rank = place_of(settings)
     rank = run.sources[0].rank if rank is None else rank

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tflogscope.errors import InputError
-from tflogscope.model.common.facts import Rewriters, Summary
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
@@ -22,6 +20,8 @@ from tflogscope.stores.layout import KEPT, Row, again
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
+
+_FRAME = "frame"
 
 
 class StoredRun(Run):
@@ -84,9 +84,9 @@ class StoredRun(Run):
         return found
 
     @cached_property
-    def rewriters(self) -> Rewriters:
+    def rewriters(self) -> Entry:
         """See `Run.rewriters`."""
-        return Rewriters(**json.loads(self.row["rewriters"]))
+        return Entry(json.loads(self.row["rewriters"]))
 
     @cached_property
     def inputs(self) -> list[Input]:
@@ -96,8 +96,7 @@ class StoredRun(Run):
 
 
 # ---- what `analyze` says of a run, as a table of the store ---------------------------------------
-# A summary is nested named tuples. Each frame in it has a row of its own, and the JSON has the
-# number of that row in its place; the types say what is where when it is read again.
+# It is one JSON document. Each frame in it has a row of its own, and `{"frame": 3}` in its place.
 
 
 def kept(run: Run) -> pl.DataFrame:
@@ -106,9 +105,17 @@ def kept(run: Run) -> pl.DataFrame:
     json is in the first row, frame in each other one.
     """
     frames: list[bytes] = []
-    text = json.dumps({"summary": _plain(run.summary, frames), "recorded_as": run.recorded_as})
-    rows = {"json": [text, *[None] * len(frames)], "frame": [None, *frames]}
-    return pl.DataFrame(rows, schema={"json": pl.String, "frame": pl.Binary})
+
+    def put_frame(frame: pl.DataFrame) -> dict[str, int]:
+        stream = io.BytesIO()
+        frame.write_ipc(stream, compression="zstd")
+        frames.append(stream.getvalue())
+        return {_FRAME: len(frames) - 1}
+
+    facts = {"summary": run.summary.facts(), "recorded_as": run.recorded_as}
+    rows = {"json": [json.dumps(facts, default=put_frame)], "frame": [None]}
+    table = pl.DataFrame(rows, schema={"json": pl.String, "frame": pl.Binary})
+    return pl.concat([table, pl.DataFrame({"frame": frames})], how="diagonal")
 
 
 def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
@@ -117,48 +124,12 @@ def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
     Raises ValueError, TypeError, LookupError or polars' errors if it is damaged, or of another
     version.
     """
-    frames = [pl.read_ipc(io.BytesIO(frame)) for frame in table["frame"].drop_nulls()]
-    found = json.loads(table["json"][0])
-    hints = _fields(Summary).items()
-    summary = Summary(
-        **{
-            name: partial(_typed, value, hint, frames)
-            for (name, hint), value in zip(hints, found["summary"], strict=True)
-        }
-    )
+    frames = table["frame"].drop_nulls()
+
+    def entry(found: dict[str, Any]) -> Entry | pl.DataFrame:
+        is_frame = found.keys() == {_FRAME}
+        return pl.read_ipc(io.BytesIO(frames[found[_FRAME]])) if is_frame else Entry(found)
+
+    found = json.loads(table["json"][0], object_hook=entry)
+    summary = Summary(**{name: partial(found["summary"].get, name) for name in found["summary"]})
     return summary, found["recorded_as"]
-
-
-def _plain(value: Any, frames: list[bytes]) -> Any:
-    if isinstance(value, pl.DataFrame):
-        stream = io.BytesIO()
-        value.write_ipc(stream, compression="zstd")
-        frames.append(stream.getvalue())
-        return len(frames) - 1
-    if names := _fields(type(value)):
-        return [_plain(getattr(value, name), frames) for name in names]
-    if isinstance(value, dict):
-        return {key: _plain(each, frames) for key, each in value.items()}
-    return [_plain(each, frames) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _typed(value: Any, kind: Any, frames: list[pl.DataFrame]) -> Any:
-    if kind is pl.DataFrame:
-        return frames[value]
-    if names := _fields(kind):
-        hints = zip(value, names.values(), strict=True)
-        return kind(*(_typed(each, hint, frames) for each, hint in hints))
-    inner = [each for each in get_args(kind) if each is not NoneType]
-    if value is None or not inner:
-        return value
-    if isinstance(value, dict):
-        return {key: _typed(each, inner[-1], frames) for key, each in value.items()}
-    if get_origin(kind) in (list, tuple):
-        return get_origin(kind)(_typed(each, inner[0], frames) for each in value)
-    return _typed(value, inner[0], frames)  # one that may be None
-
-
-def _fields(kind: Any) -> dict[str, Any]:
-    """The fields of a named tuple or a dataclass with their types; of any other type none."""
-    is_record = hasattr(kind, "_fields") or is_dataclass(kind) or kind is Summary
-    return get_type_hints(kind) if is_record else {}

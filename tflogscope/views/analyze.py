@@ -10,6 +10,7 @@ import polars as pl
 
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
 from tflogscope.model.common.names import CALLING_OPS, MERGED
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
@@ -20,7 +21,7 @@ from tflogscope.views.time import time_section
 
 if TYPE_CHECKING:
     from tflogscope.model.calls.parts import Part
-    from tflogscope.model.common.facts import KindRuns, Mode, ModeRuns, Summary
+    from tflogscope.model.common.facts import Entry, Mode, Summary
     from tflogscope.model.run import Run
 
 SCHEMA_VERSION = 1
@@ -48,7 +49,7 @@ KINDS: dict[tuple[Mode, str], str] = {
 
 def summary_json(run: Run) -> dict[str, Any]:
     """Return everything the screen is made of, as values that JSON knows; durations in µs."""
-    facts: dict[str, Any] = _plain(run.summary)
+    facts: dict[str, Any] = _plain(run.summary.facts())
     recorded = facts["recorded"]
     for edge in ("first", "last"):
         recorded[edge] = moment(recorded[edge], "microseconds")
@@ -60,11 +61,9 @@ def summary_json(run: Run) -> dict[str, Any]:
 
 
 def _plain(facts: Any) -> Any:
-    """Frames as rows, and tuples with names as objects."""
+    """Frames as rows."""
     if isinstance(facts, pl.DataFrame):
         return facts.to_dicts()
-    if hasattr(facts, "_asdict"):
-        facts = facts._asdict()
     if isinstance(facts, dict):
         return {name: _plain(value) for name, value in facts.items()}
     return [*map(_plain, facts)] if isinstance(facts, list) else facts
@@ -84,7 +83,7 @@ def _head(run: Run, part: Part | None, number: int, runs: int) -> Iterator[doc.N
         yield doc.Paragraph(f"Run {number + 1} of {runs} ({part.why}): {part.name}")
     elif part is not None and len(part.sources) > 1:
         yield doc.Paragraph(f"{len(part.sources)} parts of one run ({part.why}): {part.name}")
-    if run.summary.recorded.is_busy:
+    if is_busy(run.summary.recorded):
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
             f"Other processes used {percent(share, 1)} of the processors while the program ran: "
@@ -188,25 +187,31 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
     return (doc.Section("Eager and graph", said, "modes"),)
 
 
-def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, KindRuns, float | None]]:
+def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, Entry, float | None]]:
     """What ran: mode, kind, the kind in words, counts, and time (of calls the outermost)."""
     found = []
     for (mode, kind), words in KINDS.items():
         if counted := facts.mode(mode).kinds.get(kind):
-            us = facts.nested.outer_us if kind == "call" else counted.time_us
+            us = facts.nested.outer_us if kind == "call" else _time_of(counted)
             found.append((mode, kind, words, counted, us))
     return found
 
 
-def _share(mode: ModeRuns, counted: KindRuns) -> str:
+def _share(mode: Entry, counted: Entry) -> str:
     """How many runs were rewritten, and their share of runs and time."""
     rewritten, runs = mode.rewritten, counted.executions
     if not rewritten.executions:
         return _NO_KERNELS
     said = f"{rewritten.executions:,} ({percent(rewritten.executions, runs)}"
-    if counted.time_us:
-        said += f", {percent(rewritten.time_us, counted.time_us)} of time"
+    if time := _time_of(counted):
+        said += f", {percent(_time_of(rewritten) or 0, time)} of time"
     return said + ")"
+
+
+def _time_of(counted: Entry) -> float | None:
+    """What shares go by: the time without the log, or as printed if that is not known."""
+    found: float | None = counted.total_us if counted.steady_us is None else counted.steady_us
+    return found
 
 
 # ---- ops -----------------------------------------------------------------------------------------

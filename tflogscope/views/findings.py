@@ -17,7 +17,7 @@ from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Answer, Example, Summary
+    from tflogscope.model.common.facts import Entry, Summary
     from tflogscope.model.run import Run
 
 Row = Mapping[str, Any]
@@ -173,7 +173,7 @@ def answers_section(facts: Summary) -> Sequence[doc.Node]:
     return [doc.Section("Explanation", said, "answers")] if said else []
 
 
-def _is_asked(answer: Answer, facts: Summary) -> bool:
+def _is_asked(answer: Entry, facts: Summary) -> bool:
     """Whether ops look as if they had moved from one mode to the other.
 
     So they do where one ran eagerly first, and only in a graph later, unless a finding says why ops
@@ -186,7 +186,7 @@ def _is_asked(answer: Answer, facts: Summary) -> bool:
     )
 
 
-def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:
+def _answer(answer: Entry, *, several: bool, briefly: bool) -> doc.Item:
     first = answer.evidence[0]
     line = first.eager_lines[0] if first.eager_lines else first.graph_line
     text: doc.Text = answer.text
@@ -200,7 +200,7 @@ def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:
     return doc.Item(text, shown)
 
 
-def _example(example: Example, *, several: bool) -> Row:
+def _example(example: Entry, *, several: bool) -> Row:
     row: dict[str, Any] = {"op": example.op or "(truncated)", "eager": None, "graph": None}
     if example.eager_lines:
         first, last = (doc.Line(line, example.source) for line in example.eager_lines)

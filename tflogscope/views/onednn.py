@@ -15,7 +15,7 @@ from tflogscope.views.text import shorten
 from tflogscope.views.verbose import mkl_facts, verbose_facts
 
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Eligible, Library, OneDNN, PrimitiveOps, Summary
+    from tflogscope.model.common.facts import Entry, Summary
     from tflogscope.model.run import Run
 
 _NAME = 44  # cells
@@ -99,7 +99,7 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         yield doc.Fact("nodes", f"{said}; not rewritten: " if kept else said, kept)
 
 
-def _library(facts: Library) -> Iterator[doc.Fact]:
+def _library(facts: Entry) -> Iterator[doc.Fact]:
     """What a plug-in's own library printed."""
     count = count_of(facts.exec_lines, "primitive")
     took = "" if facts.exec_us is None else f" in {duration(facts.exec_us)}"
@@ -126,7 +126,7 @@ def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
     return said
 
 
-def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
+def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     header = facts.header
     said = [
         header.isa or (None if header.version else "unknown (no header)"),
@@ -152,7 +152,7 @@ def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
         yield doc.Fact("unread", f"{count} in an unknown format, kept as `unparsed`")
 
 
-def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
+def _runs(facts: Entry) -> Iterator[doc.Fact]:
     total, known = facts.exec_us, facts.implementations.drop_nulls("primitive")
     read = int(known["count"].sum())
     count, unread = count_of(read, "primitive"), facts.exec_lines - read
@@ -193,7 +193,7 @@ def _links(links: Mapping[str, int]) -> str:
     return f"matched to an op: {sure}{rest}"
 
 
-def _share_of_ops(ops: PrimitiveOps) -> str:
+def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
     whole = f"ops that call oneDNN: {duration(took)}"
@@ -360,7 +360,7 @@ def _by_op(run: Run) -> pl.DataFrame:
     )
 
 
-def _reasons(eligible: Eligible) -> list[dict[str, Any]]:
+def _reasons(eligible: Entry) -> list[dict[str, Any]]:
     return [
         {**row, "named": ", ".join(f"{op['op']} {op['nodes']:,}" for op in row["ops"])}
         for row in eligible.reasons.to_dicts()

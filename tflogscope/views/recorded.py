@@ -11,7 +11,7 @@ from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Recorded, Slowed
+    from tflogscope.model.common.facts import Entry
     from tflogscope.model.run import Run
 
 _SOURCES_SHOWN = 3
@@ -26,14 +26,14 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     return doc.Section("What was recorded", (*recorded_facts(said), *slowed, full), "recorded")
 
 
-def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
+def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
         how = "calibrated to a run" if slowed.calibrated else "estimates"
         yield doc.Fact("slower", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
 
 
-def slowed_text(slowed: Slowed) -> str:
+def slowed_text(slowed: Entry) -> str:
     """How much logging slowed the run."""
     share = percent(slowed.logged_us, slowed.span_us)
     text = f"logging cost {'' if share[0] in '<>' else 'about '}{share} of the run"
@@ -45,7 +45,7 @@ def slowed_text(slowed: Slowed) -> str:
     return text
 
 
-def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
+def recorded_facts(said: Entry) -> Iterator[doc.Fact]:
     """The log, its format, when it was written, what its lines are."""
     yield doc.Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
     if said.envelope:
@@ -68,7 +68,7 @@ def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
         yield doc.Fact("torn", _torn(said))
 
 
-def _torn(said: Recorded) -> str:
+def _torn(said: Entry) -> str:
     """What met in mid-line, what became of it, and how to record without it."""
     unread = said.onednn_unread_lines
     but = f", except {count_of(unread, 'oneDNN line')}" if unread else ""
@@ -89,12 +89,12 @@ def _torn(said: Recorded) -> str:
     )
 
 
-def _all_behind_others(said: Recorded) -> bool:
+def _all_behind_others(said: Entry) -> bool:
     """Whether there are records of TensorFlow, and not one of them begins its line."""
     return said.tensorflow_dialect is None and said.vlog_level is not None
 
 
-def _format(said: Recorded) -> list[str]:
+def _format(said: Entry) -> list[str]:
     release, level = said.tensorflow_version, said.vlog_level
     tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
     if _all_behind_others(said):

@@ -9,11 +9,10 @@ from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
 
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import OneDNN
-    from tflogscope.model.common.verbose import Verbose
+    from tflogscope.model.common.facts import Entry
 
 
-def verbose_facts(facts: OneDNN) -> Iterator[doc.Fact]:
+def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:
     """What is beside the primitives that ran."""
     said = facts.verbose
     yield from _graph(said)
@@ -23,20 +22,21 @@ def verbose_facts(facts: OneDNN) -> Iterator[doc.Fact]:
         yield doc.Fact("refused", "implementations passed over: ", _refused(said))
 
 
-def mkl_facts(said: Verbose, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
+def mkl_facts(said: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
     """Calls of oneMKL, which are no primitives of oneDNN."""
     if not said.calls.height:
         return
     count = count_of(int(said.calls["count"].sum()), "call")
     primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(exec_us)}"
-    yield doc.Fact("oneMKL", f"{count}, {duration(said.calls_us)} ({primitives})")
+    took = duration(float(said.calls["us"].sum()))
+    yield doc.Fact("oneMKL", f"{count}, {took} ({primitives})")
     yield doc.Fact("", "", _each(said.calls.select("primitive", "count", "us").rows()))
 
 
-def _graph(said: Verbose) -> Iterator[doc.Fact]:
+def _graph(said: Entry) -> Iterator[doc.Fact]:
     if said.partitions.height:
         count = count_of(int(said.partitions["count"].sum()), "partition")
-        whole = said.partition_us
+        whole = float(said.partitions["us"].sum())
         text = f"{count} in {duration(whole)}"
         if said.inside:
             inside = f"{duration(said.inside_us)} in {count_of(said.inside, 'primitive')}"
@@ -57,7 +57,7 @@ def _each(rows: list[tuple[object, ...]]) -> list[str]:
     ]
 
 
-def _refused(said: Verbose) -> list[str]:
+def _refused(said: Entry) -> list[str]:
     rows = said.refused.sort("count", "at", descending=[True, False]).to_dicts()
     return [
         f"{' '.join(filter(None, (row['primitive'], row['implementation'])))}: {row['reason']}"

@@ -1,4 +1,4 @@
-"""What was read: the facts of `facts.Recorded`."""
+"""What was read."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_MARKER
 from tflogscope.events.zone import utc_offset
-from tflogscope.model.common.facts import Recorded
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.origin import footer_of, tensorflow_version
 
+_MANY_UNKNOWN = 0.02  # of all kept logs the most is 3 of 663 records
 _COUNTS = (
     *("bytes", "lines", "records", "recognised", "ignored", "unknown"),
     *("continuation", "blank", "torn", "bad_bytes"),
 )
 
 
-def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded:
-    """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
+def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
+    """What was read: sources, lines by kind (as in the table `coverage`), dialect, level, versions.
+
+    `header` is the line of `tflogscope record` above the log, if there is one; the release of
+    TensorFlow is from there. `problems` says in words what is wrong with an input. `first` and
+    `last` are the times of the first and the last record: µs since 1970, in the local time of the
+    log. `envelope` is what was around each line, `process` which of several processes of the input
+    it is, as that says.
+    """
     coverage = events.coverage
     counts = {name: sum(coverage[name]) for name in _COUNTS}
     first, last = _span(events)
     mkl_lines = int((events.primitives["marker"] == MKL_MARKER).sum())
-    return Recorded(
+    return Entry(
         sources=coverage["source"].to_list(),
         **counts,
         vlog_level=max(
@@ -51,6 +60,18 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
         ),
         others_cpu_share=_others_share(events),
     )
+
+
+def is_busy(recorded: Entry) -> bool:
+    """Whether other processes used so much of the machine that times say little."""
+    share: float | None = recorded.others_cpu_share
+    return share is not None and share >= threshold("machine.busy_share")
+
+
+def many_unknown(recorded: Entry) -> int:
+    """Records of files that the grammar knows which have another form; 0 if they are few."""
+    count: int = recorded.unknown - recorded.onednn_unread_lines
+    return count if count > _MANY_UNKNOWN * (count + recorded.recognised) else 0
 
 
 def _others_share(events: Events) -> float | None:

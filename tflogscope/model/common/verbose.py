@@ -5,14 +5,13 @@ Most logs of oneDNN are of PyTorch, OpenVINO and others, which print nothing of 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_EVENT
 from tflogscope.grammar.rewriters import REWRITERS
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.once import once
 
@@ -28,9 +27,11 @@ _CHECK = r"^(?:graph:)?(?:create|exec|compile|graph):check$"
 _US = rounded(pl.col("duration_us").sum())
 
 
-class Verbose(NamedTuple):
-    """What the lines say. Frames have count and us (µs), the most time first, and at.
+@once
+def verbose_facts(events: Events) -> Entry:
+    """What the lines of oneDNN and oneMKL say, those of plug-ins left out.
 
+    Frames have count and us (µs), the most time first, and at.
     `made` are creations of primitives, and how long they took, with what is nested in them.
     `partitions` are runs of the graph API by kind, `compiled` its compilations; `inside_us` is the
     time of `inside` primitives, which is in that of the partitions. `calls` are oneMKL's, by
@@ -38,37 +39,6 @@ class Verbose(NamedTuple):
     reason, place; `failed` the same where no primitive was made then. `open` began and have no
     end: event, primitive, implementation, problem. `filters`: what the log was limited to.
     """
-
-    made: int
-    made_us: float
-    partitions: pl.DataFrame
-    compiled: int
-    compiled_us: float
-    inside: int
-    inside_us: float
-    calls: pl.DataFrame
-    refused: pl.DataFrame
-    failed: pl.DataFrame
-    open: pl.DataFrame
-    errors: pl.DataFrame
-    checks: pl.DataFrame
-    external: pl.DataFrame
-    filters: list[str]
-
-    @property
-    def partition_us(self) -> float:
-        """The time of all partitions."""
-        return float(self.partitions["us"].sum())
-
-    @property
-    def calls_us(self) -> float:
-        """The time of all calls of oneMKL."""
-        return float(self.calls["us"].sum())
-
-
-@once
-def verbose_facts(events: Events) -> Verbose:
-    """Count what the lines of oneDNN and oneMKL say, those of plug-ins left out."""
     plugins = [each.id for each in REWRITERS]
     of_plugin = pl.col("marker").is_in(plugins).fill_null(value=False)
     primitives = events.primitives.filter(~of_plugin)
@@ -78,7 +48,7 @@ def verbose_facts(events: Events) -> Verbose:
     partitions = primitives.filter(event == "graph:exec")
     inside, inside_us = _inside(primitives.filter(event.is_in(["exec", "graph:exec"])))
     refused = _refused(primitives)
-    return Verbose(
+    return Entry(
         made=made.height,
         made_us=made.select(_US).item(),
         partitions=_by(partitions, "primitive", "implementation"),

@@ -15,6 +15,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.frames import only, rows
 from tflogscope.model.common.origin import footer_of, signal_name
+from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.running import running_at
@@ -37,7 +38,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from _unfinished(evidence)
     recorded = evidence.recorded
     torn = {"unread": recorded.onednn_unread_lines, "bad": recorded.bad_bytes}
-    rest, records = any(torn.values()) or bool(recorded.problems), recorded.many_unknown or None
+    rest, records = any(torn.values()) or bool(recorded.problems), many_unknown(recorded) or None
     if rest or records:
         lost = evidence.events.unread[:MOST_UNREAD]
         facts = {**torn, "torn": any(torn.values()), "problems": recorded.problems}

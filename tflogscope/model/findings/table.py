@@ -13,9 +13,10 @@ import polars as pl
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.common.facts import Lead
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import whole_of, whole_us
 from tflogscope.model.common.once import once
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.common.source_text import line_with
 from tflogscope.model.executions.executions import with_places
@@ -60,17 +61,19 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     return pl.DataFrame(table, schema("findings"))
 
 
-def lead_of(evidence: Evidence) -> Lead | None:
+def lead_of(evidence: Evidence) -> Entry | None:
     """What a verdict says of the first finding that is an error, else a warning.
 
     Without any it is the first note that `leads`: a setting of the program's that may cost time,
-    which the log can't say.
+    which the log can't say. `message` is what an error said, `edit` the line of the program to
+    change, where that is not the one at which it shows.
     """
-    notes = list[Lead]()
+    notes = list[Entry]()
     for finding in owned(evidence)[0]:
         row, facts = rows("finding")[finding.id], _facts(finding)
         edit = facts.get("edit") or _set_at(row, evidence)
-        lead = Lead(row.id, *row.leads(**facts), edit)
+        words, message = row.leads(**facts)
+        lead = Entry(id=row.id, words=words, message=message, edit=edit)
         if _severity(finding, row, evidence) != "note":
             return lead
         notes += [lead] * bool(facts.get("leads"))
@@ -192,7 +195,7 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), run_us)
     much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
-    if finding.id in waiting_owners() and evidence.recorded.is_busy:
+    if finding.id in waiting_owners() and is_busy(evidence.recorded):
         much = False
     much = much or finding.facts.get("worth_a_look")
     return row.severity or ("warning" if much else "note")

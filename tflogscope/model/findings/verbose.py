@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import ONEDNN
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import only
-from tflogscope.model.common.verbose import MADE, PROBLEM, Verbose, verbose_facts
+from tflogscope.model.common.verbose import MADE, PROBLEM, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
@@ -31,7 +32,7 @@ def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _reorders(evidence)
 
 
-def _said(evidence: Evidence) -> Verbose:
+def _said(evidence: Evidence) -> Entry:
     return verbose_facts(evidence.events)
 
 
@@ -45,7 +46,7 @@ def _messages(id_: str, rows: pl.DataFrame) -> Iterator[Finding]:
         yield Finding(id_, message or "?", count, None, [at], facts)
 
 
-def _open(said: Verbose) -> Iterator[Finding]:
+def _open(said: Entry) -> Iterator[Finding]:
     if said.open.is_empty():
         return
     last = said.open.row(-1, named=True)
@@ -70,7 +71,7 @@ def _passed(refused: pl.DataFrame) -> list[dict[str, Any]]:
     return refused.select("reason", "place", name=name).unique(maintain_order=True).to_dicts()
 
 
-def _failed(evidence: Evidence, said: Verbose) -> Iterator[Finding]:
+def _failed(evidence: Evidence, said: Entry) -> Iterator[Finding]:
     lines = _lines(evidence)
     for (primitive,), rows in said.failed.group_by("primitive", maintain_order=True):
         at = rows["at"].to_list()
@@ -79,7 +80,7 @@ def _failed(evidence: Evidence, said: Verbose) -> Iterator[Finding]:
         yield Finding("no-implementation", str(primitive), rows.height, None, at, facts)
 
 
-def _creation(evidence: Evidence, said: Verbose) -> Iterator[Finding]:
+def _creation(evidence: Evidence, said: Entry) -> Iterator[Finding]:
     """More time goes into making primitives than into running them."""
     lines = _lines(evidence)
     made = only(lines, lines["event"].str.contains(MADE))

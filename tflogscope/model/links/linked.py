@@ -11,7 +11,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
-from tflogscope.model.common.facts import FirstUse, Library, OneDNN, PrimitiveOps
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import rounded, rounded_us, summed
 from tflogscope.model.common.frames import alike, first_with, only, rows, where
 from tflogscope.model.common.verbose import verbose_facts
@@ -79,10 +79,14 @@ def read_links(events: Events, executions: Executions) -> Linked:
 
 def onednn_facts(
     events: Events, executions: Executions, linked: Linked, own_us: pl.Series
-) -> OneDNN | None:
+) -> Entry | None:
     """What oneDNN ran: by primitive and implementation, reorders, first use, links.
 
-    `own_us`: see `Costs.own_us`. None if the log has no verbose line of oneDNN.
+    The frames have count and us (µs), the most time first; `reorders` are by the node and kernel
+    that caused them. `links` counts the lines by how sure it is which op ran them. `first_use` has
+    first and later runs of each problem that ran again: its shape, types, layouts and way. `ops`
+    are executions that ran primitives. `own_us`: see `Costs.own_us`. None if the log has no verbose
+    line of oneDNN.
     """
     primitives = only(events.primitives, linked.links["library"] == ONEDNN)
     if primitives.is_empty():
@@ -106,8 +110,8 @@ def onednn_facts(
     exec_us, linked_us, primitive_us, first_us, later_us = sums.row(0)
     implementations = _by(lines, "primitive", "implementation")
     event = primitives["event"]
-    return OneDNN(
-        header=header_facts(primitives),
+    return Entry(
+        header=Entry(header_facts(primitives)._asdict()),
         exec_lines=lines.height,
         exec_us=exec_us,
         links=_counts(lines["link"]),
@@ -116,9 +120,11 @@ def onednn_facts(
         implementations=implementations,
         reference_implementations=_by(lines.filter(IS_REFERENCE), "primitive", "implementation"),
         reorders=_reorders(executions, lines),
-        first_use=FirstUse(len(first), first_us, len(later), later_us),
+        first_use=Entry(
+            problems=len(first), first_us=first_us, later_runs=len(later), later_us=later_us
+        ),
         created=_by(only(primitives, event.str.starts_with("create:")), "event"),
-        ops=PrimitiveOps(
+        ops=Entry(
             executions=len(timed),
             time_us=rounded_us(float(rows(around["own_us"], timed).sum())),
             primitive_us=primitive_us,
@@ -128,14 +134,14 @@ def onednn_facts(
     )
 
 
-def library_facts(linked: Linked) -> list[Library]:
+def library_facts(linked: Linked) -> list[Entry]:
     """What the libraries of plug-ins ran. A time is None where no line has one."""
     found = []
     time = summed("duration_us")
     for name in sorted({*linked.lines["library"].unique()} - {ONEDNN}):
         lines = linked.of(name).lines
         found.append(
-            Library(
+            Entry(
                 library=name,
                 exec_lines=lines.height,
                 exec_us=lines.select(time).item(),

@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.model.common.figures import ranked_by, summed
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.onednn_difference import problems_of
 from tflogscope.model.overview.step_calls import later_steps
 
@@ -88,7 +89,7 @@ def difference(before: Tables, after: Tables) -> Facts:
 
 def _is_busy(run: Any) -> bool:
     """Of a `Run`, whose module imports this one."""
-    busy: bool = run.summary.recorded.is_busy
+    busy: bool = is_busy(run.summary.recorded)
     return busy
 
 

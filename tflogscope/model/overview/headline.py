@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.common.facts import Lead, Summary
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
@@ -151,7 +151,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first:
-        lead = said.lead or Lead("", "", "")
+        lead = said.lead or Entry(words="", message="", edit=None)
         facts |= {"lead": lead.words, "message": lead.message, "edit": lead.edit}
         facts |= {"place": first["python"], "inside": _inside(first["python"], said)}
         # What failed in a graph is what a program crashes of.

@@ -16,7 +16,7 @@ from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model.calls.processes import read_owners, several_processes
 from tflogscope.model.common import sentences
-from tflogscope.model.common.facts import Limit, ModeRuns
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.common.names import WRAPPED, function_columns
 from tflogscope.model.common.origin import KEPT_BACK
@@ -36,21 +36,23 @@ _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _NOT_RUN = ("dead", "failed", "unfinished")
 
 
-def limit_facts(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> list[Limit]:
+def limit_facts(evidence: Evidence, eager: Entry, graph: Entry) -> list[Entry]:
     """The limits of a log. `eager` and `graph` say what ran."""
     recorded = evidence.recorded
     found = {**_by_level(evidence, eager, graph), **_others(evidence)}
     known = {"recorded": recorded.recorded_by_tflogscope, "kept_back": KEPT_BACK}
     limits = [
-        Limit(row.id, row.words(**known, **facts))
+        Entry(id=row.id, text=row.words(**known, **facts))
         for row in sentences.rows("limit").values()
         if (facts := found.get(row.id)) is not None
     ]
     source = sentences.rows("limit")["source"]
-    return limits + [Limit(source.id, source.words(problem=each)) for each in recorded.problems]
+    return limits + [
+        Entry(id=source.id, text=source.words(problem=each)) for each in recorded.problems
+    ]
 
 
-def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str, Facts]:
+def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts]:
     """What the settings of the recording leave out: ids of limits with the facts of their texts."""
     recorded = evidence.recorded
     level = recorded.vlog_level
@@ -78,7 +80,7 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
     return found
 
 
-def _without_ends(evidence: Evidence, eager: ModeRuns) -> bool:
+def _without_ends(evidence: Evidence, eager: Entry) -> bool:
     """Eager ops ran here, and none has an end."""
     ran = evidence.executions.dispatches.eager
     here = (~ran["remote"] & ~ran["is_call"]).any()

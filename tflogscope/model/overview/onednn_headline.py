@@ -21,10 +21,10 @@ def onednn_verdict(said: Summary) -> dict[str, Any]:
         "most": " ".join(filter(None, named)),
         "of_it": first["us"] / onednn.exec_us if first else None,
         "partitions": int(verbose.partitions["count"].sum()),
-        "partition_time": verbose.partition_us,
+        "partition_time": float(verbose.partitions["us"].sum()),
         "inside": verbose.inside_us if verbose.inside else None,
         "calls": int(verbose.calls["count"].sum()),
-        "call_time": verbose.calls_us,
+        "call_time": float(verbose.calls["us"].sum()),
     }
     found["any"] = found["primitives"] or found["partitions"]
     return found | {"none": not found["any"] and not found["calls"]}

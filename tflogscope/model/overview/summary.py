@@ -1,4 +1,4 @@
-"""The facts of `facts.Summary`: what was recorded, what ran, what it means.
+"""The facts of `run.summary`: what was recorded, what ran, what it means.
 
 Everything is counted from the compact executions; the big timeline is not needed for it.
 """
@@ -14,18 +14,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model.common import sentences
-from tflogscope.model.common.facts import (
-    Answer,
-    Eligible,
-    Example,
-    KindRuns,
-    Mode,
-    ModeRuns,
-    Nested,
-    Rewriters,
-    RewrittenRuns,
-    Slowed,
-)
+from tflogscope.model.common.facts import Entry, Mode
 from tflogscope.model.common.figures import ranked_by, rounded, rounded_us
 from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
@@ -40,27 +29,35 @@ _Ops = list[dict[str, Any]]  # rows of `op_facts`
 _EVIDENCE = 8  # entries for one answer
 
 
-def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
-    """Whose kernels and primitives a text speaks of."""
+def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Entry:
+    """Whose `kernels` ops were rewritten to, and whose `primitives` ran.
+
+    `kernels` is oneDNN where no op was rewritten. `knows` says in words whose passes looked at the
+    nodes: `ITEX or the layout pass know`.
+    """
     working = plugins_of(events).working
     kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
     onednn = ONEDNN in kernels or not events.seen.isdisjoint(ONEDNN_ON)
     passes = [each.name for each in working] + ["the layout pass"] * onednn
-    return Rewriters(
+    return Entry(
         kernels=kernels,
         primitives=libraries_of(linked.lines["library"].unique()),
         knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
     )
 
 
-def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
-    """Executions and summed time of one mode. `ops` is the table of ops."""
+def mode_facts(ops: pl.DataFrame, mode: Mode) -> Entry:
+    """Executions and summed time of one mode by kind, and of ops that were rewritten.
+
+    `ops` is the table of ops. `dead` executions, on a branch not taken, are not in the others. Time
+    in graphs adds up what ran at once on several threads.
+    """
     here = ops.filter(pl.col("mode") == mode)
     of_ops = here.filter(pl.col("kind") == "op")
     rewritten = of_ops.filter(pl.col("rewrite") != "none")
-    return ModeRuns(
+    return Entry(
         kinds={
-            str(kind): KindRuns(
+            str(kind): Entry(
                 executions=int(alike["executions"].sum()),
                 dead=int(alike["dead"].sum()),
                 steady_us=_known_us(alike["steady_us"]),
@@ -68,7 +65,7 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
             )
             for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
         },
-        rewritten=RewrittenRuns(
+        rewritten=Entry(
             executions=int(rewritten["executions"].sum()),
             steady_us=_known_us(rewritten["steady_us"]),
             total_us=_known_us(rewritten["total_us"]) or 0,
@@ -184,23 +181,30 @@ def _quantiles(column: str) -> dict[str, pl.Expr]:
     }
 
 
-def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Nested:
-    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
+def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Entry:
+    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
+
+    `outer_us` is the time of the calls that are not inside others, from entering to leaving; `ops`
+    and `ops_us` are the eager ops that Python code ran inside calls (`py_function`).
+    """
     outer = calls["took_us"].filter(~calls["nested"])
     is_call = executions.dispatches.eager["is_call"]
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.of_executions["cost_us"][row]
-    return Nested(
+    return Entry(
         outer_us=rounded_us(float(outer.sum())) if outer.count() else None,
         ops=len(inside),
         ops_us=rounded_us(float(inside.sum())) if inside.count() else None,
     )
 
 
-def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowed | None:
+def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry | None:
     """How much the log slowed the run; None where it doesn't say what its records cost.
 
-    `time` is the table.
+    `function` is the one whose calls took longest, None: none was called twice; `later_us` and
+    `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
+    what writing the log took of `span_us`, the whole run (`time`, the table). `calibrated`: its
+    times are those of a run without a log (`record --calibrate`).
     """
     logging = time.filter(phase="logging").drop_nulls("wall_us")
     if logging.is_empty() or not logging["share"].item():
@@ -212,7 +216,8 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowe
     )
     later = calls.filter(again)
     if later.is_empty():
-        return Slowed(None, None, None, logged, whole, calibrated=False)
+        names = ("function", "later_us", "printed_us")
+        return Entry(dict.fromkeys(names), logged_us=logged, span_us=whole, calibrated=False)
     printed = pl.col("took_us") + pl.col("log_us")
     per = (
         later.lazy()
@@ -227,12 +232,17 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowe
     per = per.sort("all_us", "function", descending=[True, False])
     most = per.head(1).collect().row(0, named=True)
     clock = most["clock_us"]
-    later = most["later_us"] if clock is None else min(clock, most["printed_us"])
-    times = (most["function"], later, most["printed_us"])
-    return Slowed(*times, logged, whole, calibrated=clock is not None)
+    return Entry(
+        function=most["function"],
+        later_us=most["later_us"] if clock is None else min(clock, most["printed_us"]),
+        printed_us=most["printed_us"],
+        logged_us=logged,
+        span_us=whole,
+        calibrated=clock is not None,
+    )
 
 
-def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:
+def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Entry]:
     """Answers to what people ask of such a log, each with its evidence (line numbers).
 
     `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
@@ -247,7 +257,7 @@ def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame)
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answer | None:
+def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Entry | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
     both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
     if not both:
@@ -262,7 +272,7 @@ def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answ
     return _answer("both-modes", examples, count=len(both), function=function)
 
 
-def _never_eager(ops: _Ops) -> Answer | None:
+def _never_eager(ops: _Ops) -> Entry | None:
     """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
 
     A log without any eager dispatch, as sessions write it, does not say what would be eager, and is
@@ -283,7 +293,7 @@ def _never_eager(ops: _Ops) -> Answer | None:
     return _answer("never-eager", examples, ops=[op["op"] for op in absent])
 
 
-def _rewritten_eagerly(ops: _Ops) -> Answer | None:
+def _rewritten_eagerly(ops: _Ops) -> Entry | None:
     rewritten = [op for op in ops if op["eager_rewritten"]]
     if not rewritten:
         return None
@@ -296,15 +306,16 @@ def _rewritten_eagerly(ops: _Ops) -> Answer | None:
     )
 
 
-def _answer(id_: str, evidence: list[Example], **facts: Any) -> Answer:
-    return Answer(id_, sentences.rows("answer")[id_].words(**facts), evidence)
+def _answer(id_: str, evidence: list[Entry], **facts: Any) -> Entry:
+    text = sentences.rows("answer")[id_].words(**facts)
+    return Entry(id=id_, text=text, evidence=evidence)
 
 
-def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Example:
+def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Entry:
     """An op with its first and last eager line, in the columns that begin so, if it has them."""
-    lines = None if eager is None else (op[f"{eager}first_line"], op[f"{eager}last_line"])
+    lines = None if eager is None else [op[f"{eager}first_line"], op[f"{eager}last_line"]]
     known = None if lines is None or None in lines else lines
-    return Example(op["op"], op["source"], eager_lines=known, graph_line=graph_line)
+    return Entry(op=op["op"], source=op["source"], eager_lines=known, graph_line=graph_line)
 
 
 def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
@@ -320,8 +331,12 @@ def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
     return table.sort("by", "count", "to_op", descending=[False, True, False]).collect()
 
 
-def reason_facts(nodes: pl.DataFrame) -> Eligible:
-    """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
+def reason_facts(nodes: pl.DataFrame) -> Entry:
+    """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why.
+
+    `on_kernels` of the `runs` were on its kernels; `rewritten`: nodes. `reasons` has a row for each
+    reason (as in the table `nodes`) that kept some as they were, the most frequent first.
+    """
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
     has_kernel = eligible.filter(HAS_KERNEL)
     on_kernel = has_kernel.filter(ON_KERNEL)
@@ -345,7 +360,7 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
         ops=pl.struct("op", "nodes"),
         first_line=pl.col("first_line").min(),
     )
-    return Eligible(
+    return Entry(
         nodes=has_kernel.height,
         rewritten=on_kernel.height,
         runs=int(has_kernel["executions"].sum()),
