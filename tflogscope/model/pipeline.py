@@ -221,7 +221,7 @@ class Evidence:
         Threads that run Python code of tf.data, which call no function and get no element, are
         left out.
         """
-        asks = pl.col("is_call") | pl.col("op").is_in(NEXT)
+        asks = pl.col("is_call") | pl.col("op").str.contains(NEXT)
         again = self.spans.filter("again", ~pl.col("makes"))
         return again.filter(asks.any().over("thread") | ~asks.any())
 

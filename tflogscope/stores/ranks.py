@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.errors import UsageError
-from tflogscope.grammar.op_kinds import op_kinds
+from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.model.common.origin import RANKS, task_of
 from tflogscope.model.overview.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
@@ -218,7 +218,7 @@ def _steps(
     which is when all ranks have met.
     """
     collectives = timeline.filter(
-        pl.col("op").str.contains(op_kinds()["collective"].ops) & pl.col("call").is_not_null()
+        pl.col("op").str.contains(ops_of("collective")) & pl.col("call").is_not_null()
     ).sort("run", "call", "start")
     reached = pl.col("end").cum_max().shift(1).over("run", "call")
     covered = (pl.col("end") - pl.max_horizontal("start", reached)).dt.total_microseconds()

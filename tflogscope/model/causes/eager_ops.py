@@ -26,13 +26,11 @@ from tflogscope.model.common.frames import (
     running,
     where,
 )
-from tflogscope.model.common.names import function_columns
+from tflogscope.model.common.names import PYTHON_OP, function_columns
 from tflogscope.model.common.pairing import match_nested
 from tflogscope.model.executions.executions import Executions
 
 CONSTANT = "_EagerConst"
-# A kernel that runs Python code, which asks for eager ops (python/lib/core/py_func.cc).
-PYTHON_OP = "EagerPyFunc"
 _LAST = np.iinfo(np.int64).max
 
 

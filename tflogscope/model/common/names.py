@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.grammar.onednn_ops import OPS
+from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 
 # python/eager/polymorphic_function: `__inference_NAME_UID`; UID is ops.uid(), process-wide.
@@ -41,20 +42,14 @@ _KERNELS_ALONE = [name for name in OPS if name.startswith("_Mkl")]
 ONEDNN_ON = ("onednn_on", "onednn_on_util")
 """Messages that say that oneDNN is on in TensorFlow."""
 
-# Ops that multiply matrices, before a rewrite: where a training step's work is, and where bfloat16
-# pays (core/grappler/optimizers/auto_mixed_precision_lists.h, AllowList of oneDNN's bfloat16).
-PRODUCTS = r"MatMul|Conv2D|Conv3D|DepthwiseConv|Einsum"
-
+PRODUCTS, FUNCTION_CALLS, NEXT = ops_of("product"), ops_of("function"), ops_of("next")
+UPDATES, CHECKPOINTS = ops_of("update"), ops_of("checkpoint")
+PYTHON_OPS, PYTHON_OP = ops_of("python"), "EagerPyFunc"
+"""`tf.py_function` alone runs eager ops; others get arrays of NumPy."""
+MAKE_ITERATOR = "MakeIterator"
+"""A loop over data begins (python/data/ops/iterator_ops.py, OwnedIterator)."""
 # Ops that wait for other ops: they run a function or Python code, or take what a data set gives.
-_FUNCTION_CALLS = (
-    r"(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
-    r"|MapDefun|BatchFunction|_?Xla\w+"
-)
-FUNCTION_CALLS = rf"^(?:{_FUNCTION_CALLS})$"
-CALLING_OPS = rf"^(?:{_FUNCTION_CALLS}|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
-
-# core/kernels/data/iterator_ops.cc: what a loop gets its elements with.
-NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
+CALLING_OPS = rf"{FUNCTION_CALLS}|^(?:{PYTHON_OP}|\w*Dataset\w*|\w*Iterator\w*)$"
 
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 

@@ -29,6 +29,7 @@ from tflogscope.model.common.frames import (
 )
 from tflogscope.model.common.names import (
     MESH,
+    PYTHON_OP,
     WRAPPED,
     is_function,
     is_part,
@@ -143,7 +144,7 @@ def _runs_with_ends(events: Events) -> pl.DataFrame:
         # The synchronous path names nobody: its end closes the last run still open on that thread.
         of_runs, of_ends = alike(runs[keys[1:]], named[keys[1:]])
         is_open = np.flatnonzero((end < 0) & ~np.isin(of_runs, of_ends))
-        nested = events.has_threads or runs["function"].str.contains("EagerPyFunc").any()
+        nested = events.has_threads or runs["function"].str.contains(PYTHON_OP).any()
         for open_run, row in _close_unnamed(runs, unnamed, is_open, nested=nested):
             end[open_run] = row + named.height
     ends = pl.concat([each[["at", "time", "failed"]] for each in (named, unnamed)])

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.events.scan import SourceSpan
-from tflogscope.model.common.names import function_columns
+from tflogscope.model.common.names import PYTHON_OP, function_columns
 from tflogscope.model.executions.dispatches import Dispatches
 from tflogscope.model.executions.node_runs import FOLDING_STEP, NodeRuns
 
 STATUS = pl.Enum(["done", "dead", "failed", "unfinished", "unknown"])
 _DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUS.categories))
 # Kernels that run Python code, which may run eager ops (python/lib/core/py_func.cc).
-_PYTHON_KERNELS = ("EagerPyFunc",)
 
 Coded = tuple[pl.Series | None, pl.Series]
 """Values, and for each row which of them it has; None: the n-th row has the n-th value."""
@@ -138,7 +137,7 @@ class Executions:
     def calls_around(self) -> pl.Series:
         """The call in which Python code ran each dispatch (`py_function`), null for the others."""
         eager = self.dispatches.eager
-        python = self.runs.definitions["kernel"].is_in(_PYTHON_KERNELS).fill_null(False).to_numpy()
+        python = (self.runs.definitions["kernel"] == PYTHON_OP).fill_null(False).to_numpy()
         rows = np.flatnonzero(python[self.runs.definition])
         if not len(rows):
             return pl.repeat(None, eager.height, dtype=pl.UInt32, eager=True)

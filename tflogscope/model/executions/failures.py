@@ -25,7 +25,7 @@ from tflogscope.model.common.frames import (
     only,
     rows,
 )
-from tflogscope.model.common.names import CALLING_OPS
+from tflogscope.model.common.names import CALLING_OPS, PYTHON_OPS
 from tflogscope.model.executions.executions import Executions, spelled
 from tflogscope.model.executions.node_runs import FOLDING_STEP
 
@@ -43,7 +43,6 @@ _ATTRIBUTES = r"(\b__\w+)\[[^\[\]]*=[^\[\]]*\]"
 _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
 END_OF_DATA = rf"^(?:{'|'.join(_END_OF_DATA)}): "
 _CANCELLED = ("CANCELLED", "Cancelled")
-_PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
 NOT_FED = "You must feed a value for placeholder tensor"
 _FAILURES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -198,7 +197,7 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
     waiting = own.filter(pl.col("waits") & (pl.col("first") == pl.col("number")))
     source = statuses.select("message", "thread", cause_at="at", cause="number")
     inside = _reached(waiting, source, by="message", strategy="forward")
-    python = waiting.filter(pl.col("op").str.contains(_PYTHON))
+    python = waiting.filter(pl.col("op").str.contains(PYTHON_OPS))
     on_thread = _reached(python, source, by="thread", strategy="forward")
     data = source.filter(statuses["flavour"] == "dataset")
     before = _reached(waiting, data, by="message", strategy="backward")

@@ -12,14 +12,13 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among, last_before, only, row_with, rows
-from tflogscope.model.common.names import PRODUCTS
+from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
 from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
 from tflogscope.model.findings.loops import (
     GENERATOR,
-    PYTHON,
     claim_held_up,
     claim_waits,
     input_bound,
@@ -32,7 +31,6 @@ from tflogscope.model.rows.unexpected import is_unexpected
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
-_UPDATES = r"^(?:Assign(?:Add|Sub)?VariableOp|Resource(?:Sparse)?Apply\w+)$"
 # Findings about all that a step does, and causes of what a graph reads and makes once for a step.
 _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
@@ -120,7 +118,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
         .with_columns(pl.col("calls", "graph_products", "graph_took").fill_null(0))
     )
     training = per.filter(_outweighs()).select("beside", "begun", "until")
-    updates = pl.col("op").str.contains(_UPDATES) & (pl.col("at") > pl.col("begun"))
+    updates = pl.col("op").str.contains(UPDATES) & (pl.col("at") > pl.col("begun"))
     trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
     of_step = pl.col("row").is_in(asked["row"].implode()) | updates
     # What reads variables, makes tensors and adds up metrics in between is part of the steps, and
@@ -141,7 +139,7 @@ def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     many updates as come after the last gradients are the optimizer's; others are of the forward
     pass: moving averages, the state of random numbers.
     """
-    is_update = pl.col("op").str.contains(_UPDATES) & (pl.col("cause") != "optimizer-slots")
+    is_update = pl.col("op").str.contains(UPDATES) & (pl.col("cause") != "optimizer-slots")
     own, updates = (
         rows.with_columns(pl.col("beside").fill_null("")).sort("at")
         for rows in (asked, placed.filter(is_update))
@@ -179,7 +177,7 @@ def _steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """
     taped = asked.drop_nulls("tape")
     steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
-    updates = placed.filter(pl.col("op").str.contains(_UPDATES))
+    updates = placed.filter(pl.col("op").str.contains(UPDATES))
     counted = (
         updates.join(steps, on="beside", nulls_equal=True)
         .group_by("beside", "steps", "begun")
@@ -228,7 +226,7 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
         at = _with_reads(evidence, ops)
     elif id_ == "eager-steady-state":
         whole = _with_variables(evidence, at)
-        at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(_UPDATES).any())
+        at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(UPDATES).any())
     claims = [claim_overhead(evidence, at, of_keras=of_keras)] if took is not None else []
     saved = AVOIDABLE if claims and evidence.costs.price is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}
@@ -254,7 +252,7 @@ def _with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
         row=pl.int_range(pl.len()),
         mine=is_among(spans["at"], at),
         theirs=pl.col("again")
-        & (is_among(spans["at"], reads) | pl.col("op").str.contains(_UPDATES)),
+        & (is_among(spans["at"], reads) | pl.col("op").str.contains(UPDATES)),
     )
     mine = pl.col("row").filter("mine")
     since, until = (edge.over("thread", "session") for edge in (mine.min() - 1, mine.max() + 1))
@@ -263,7 +261,7 @@ def _with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
-    nodes = evidence.nodes.filter(pl.col("op").is_in(PYTHON))
+    nodes = evidence.nodes.filter(pl.col("op").str.contains(PYTHON_OPS))
     if nodes.is_empty():
         if ops.height:
             yield _ran(evidence, "py-function", "py_function", ops)
@@ -308,7 +306,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
 def _claim_calls(evidence: Evidence, function: str, time: float) -> pl.DataFrame:
     """Claim what Python code took in the calls of a function, as much of each as it ran in it."""
     frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    is_python = signatures["op"].is_in(PYTHON)[frame["signature"]]
+    is_python = signatures["op"].str.contains(PYTHON_OPS)[frame["signature"]]
     ran = only(frame[["call", "duration_us"]], is_python & frame["definition"].is_not_null())
     per = ran.drop_nulls().group_by("call").agg(pl.col("duration_us").sum())
     calls = evidence.calls.filter(~pl.col("nested"), function=function)

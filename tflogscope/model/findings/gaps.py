@@ -15,10 +15,11 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
-from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
+from tflogscope.model.findings.loops import SAVING, python_of_data
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US
 from tflogscope.model.rows.unexpected import is_unexpected
@@ -29,9 +30,6 @@ _IDLE_SHARE = threshold("between-steps.idle_share")
 _HELD = threshold("between-steps.held_share")
 _FEW = threshold("between-steps.few_gaps")
 _PAUSE = threshold("loop.pause")
-_ITERATOR = (
-    "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
-)
 _KERAS_US = threshold("between-steps.keras_us")
 _CALL_US = DISPATCH_US / 2
 _OP_US = threshold("between-steps.op_us")
@@ -83,7 +81,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     spans = _spans(evidence, gaps, pace)
     per = spans.group_by("gap_at").agg(
         pl.col("eager_us", "asked_us", "idle_us").sum(),
-        epoch=((pl.col("op") == _ITERATOR) & ~pl.col("known")).any(),
+        epoch=((pl.col("op") == MAKE_ITERATOR) & ~pl.col("known")).any(),
         saved=pl.col("saved").any(),
         asked=pl.col("asked").any(),
         known=pl.col("known").any(),
@@ -140,7 +138,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     marked = evidence.spans.lazy().with_columns(
         judged=is_among(at, judged),
         known=is_among(at, evidence.asked_by(CALLBACK)),
-        saved=pl.col("op").is_in(SAVES) | is_among(at, evidence.asked_by(SAVING)),
+        saved=pl.col("op").str.contains(CHECKPOINTS) | is_among(at, evidence.asked_by(SAVING)),
     )
     of = gaps.lazy().select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
     both = marked.sort("at").join_asof(

@@ -12,7 +12,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.processes import several_processes
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
-from tflogscope.model.common.names import PRODUCTS
+from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
@@ -35,7 +35,7 @@ _AT_ONCE = (
     *("Identity", "Const", "Cast", "TensorListSetItem", "TensorListPushBack", "_Arg", "_Retval"),
 )
 # What else hands on state from one iteration to the next: variables, iterators, Python code.
-_STATE = r"^(?:Assign\w*|Resource(?:Sparse)?Apply\w+|ResourceScatter\w+|Iterator\w+|\w*PyFunc\w*)$"
+_STATE = rf"{UPDATES}|^Iterator\w+$|{PYTHON_OPS}"
 _MAPPED = r"(?:^|/)map(?:_\d+)?/while"
 
 

@@ -20,19 +20,15 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import NEXT
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
-# core/kernels/save_restore_v2_ops.cc.
-SAVES = ("SaveV2", "MergeV2Checkpoints", "RestoreV2")
 SAVING = "<saving>"
 """A frame of TensorFlow or Keras that writes or reads a file of a model."""
-PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-"""Kernels that run Python code (python/lib/core/py_func.cc)."""
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
 _WORTH = threshold("loop.worth")
@@ -156,7 +152,7 @@ def _epochs(function: str, evidence: Evidence) -> int:
 
 def _iterators(evidence: Evidence, at: pl.Series) -> int:
     """How many iterators were the last one made at some line of these."""
-    made = evidence.eager.filter(pl.col("op") == "MakeIterator")["at"].sort()
+    made = evidence.eager.filter(pl.col("op") == MAKE_ITERATOR)["at"].sort()
     return pl.Series(made.search_sorted(at)).n_unique()
 
 
@@ -244,7 +240,7 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
         (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
         for name in ("gap_us", "own_us")
     )
-    own = pl.when(pl.col("op").is_in(NEXT)).then("own_us").otherwise(own)
+    own = pl.when(pl.col("op").str.contains(NEXT)).then("own_us").otherwise(own)
     more = loop.select("thread", "since", "end", us=gap + own, ran=pl.Series(ran))
     more = more.filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
@@ -257,7 +253,7 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
 def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
     """When Python code of tf.data ran: begins and ends."""
     executions = evidence.executions
-    is_python = executions.signatures["op"].is_in(PYTHON)
+    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
     ran = executions.frame.filter(is_python[executions.frame["signature"]])
     ran = ran.drop_nulls(["step_row", "end_time"])
     of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
@@ -271,10 +267,10 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 
     Longer waits are left out: an epoch begins, buffers are filled.
     """
-    eager = evidence.placed.filter(pl.col("op").is_in(NEXT) & ~pl.col("inside"))
+    eager = evidence.placed.filter(pl.col("op").str.contains(NEXT) & ~pl.col("inside"))
     frame = evidence.executions.frame
     signatures = evidence.executions.signatures
-    is_next = (signatures["mode"] == "graph") & signatures["op"].is_in(NEXT)
+    is_next = (signatures["mode"] == "graph") & signatures["op"].str.contains(NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.own_us, pl.Series(row))
     names = ["at", "time", "end_time", "thread", "call"]
@@ -312,7 +308,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     return (
         by_op.group_by("function", maintain_order=True)
         .agg(
-            python=(pl.col("op").is_in(PYTHON)).any(),
+            python=pl.col("op").str.contains(PYTHON_OPS).any(),
             op=pl.col("op").filter(slow).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("took_us").filter(alone).sum() / pl.col("took_us").sum(),
@@ -334,9 +330,9 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     """
     spans = evidence.spans
     marked = is_among(spans["at"], evidence.asked_by(SAVING))
-    spans = spans.with_columns(save=pl.col("op").is_in(SAVES), marked=marked).with_columns(
-        last=pl.col("marked").shift().over("thread")
-    )
+    spans = spans.with_columns(
+        save=pl.col("op").str.contains(CHECKPOINTS), marked=marked
+    ).with_columns(last=pl.col("marked").shift().over("thread"))
     written = holds(pl.col("marked") | pl.col("last"))
     times, runs = _times(spans)
     if max(*times, runs) < LEAST:

@@ -10,7 +10,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.common.frames import is_among, looked_up
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import DATASET, NEXT
+from tflogscope.model.common.names import DATASET, MAKE_ITERATOR, NEXT
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, Finding
 from tflogscope.model.ledger.stretches import traced
@@ -19,8 +19,7 @@ from tflogscope.model.pipeline import Evidence
 # Ops that make a dataset of others (core/ops/dataset_ops.cc), and those that then read it:
 # python/data/ops/iterator_ops.py, OwnedIterator; dataset_ops.py, reduce and get_single_element.
 _MAKES = r"Dataset(?:V\d+)?$"
-_ITERATOR = "MakeIterator"
-_READS = (_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
+_READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
@@ -44,7 +43,8 @@ def _built(evidence: Evidence) -> pl.DataFrame:
     ends left out), calls and called (until then: how many, and the first one's function).
     """
     reads = pl.col("op").is_in(_READS)
-    got = evidence.placed.filter(pl.col("op").is_in(NEXT) & (pl.col("status") != "failed"))["at"]
+    placed = evidence.placed.filter(pl.col("op").str.contains(NEXT))
+    got = placed.filter(pl.col("status") != "failed")["at"]
     spans = evidence.spans.with_columns(
         makes=pl.col("op").str.contains(_MAKES) & ~reads & ~pl.col("is_call"),
         number=reads.cast(pl.Int64).cum_sum().over("thread") - reads,
@@ -61,7 +61,7 @@ def _built(evidence: Evidence) -> pl.DataFrame:
         )
     )
     spans = spans.filter(pl.col("makes") | reads)
-    end = pl.when(pl.col("op").last() == _ITERATOR).then(pl.col("end").last())
+    end = pl.when(pl.col("op").last() == MAKE_ITERATOR).then(pl.col("end").last())
     built = spans.group_by("thread", "number", maintain_order=True).agg(
         "at",
         pl.col("begin").first(),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.grammar.op_kinds import op_kinds
+from tflogscope.grammar.op_kinds import OF_OTHERS, op_kinds
 from tflogscope.model.calls.python_functions import tracing_us
 from tflogscope.model.common.frames import (
     Integers,
@@ -31,6 +31,7 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.intervals import covered_within, first_open
+from tflogscope.model.common.names import NEXT
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import footer_of, moment_us
 from tflogscope.model.costs.first_calls import compile_times
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 PHASE_NAMES = {row["id"]: row["name"] for row in packaged_toml("ledger.toml")["phase"]}
 """What screens call the phases, in the order in which they are in the table `time`."""
 PHASES = (*PHASE_NAMES,)
-ITERATORS = r"^\w*Iterator\w*GetNext\w*$"
-"""Kernels in which a program waits for the next element (core/kernels/data/iterator_ops.cc)."""
-
 WAITS = ("input-wait", "collective-wait", "remote-wait")
 # What is open counts as the first of these; what none is open in is Python's.
 _ORDER = (
@@ -120,8 +118,9 @@ def asked_by_thread(of: Evidence) -> pl.DataFrame:
 
 def wait_of(op: pl.Expr, attributes: pl.Expr | None = None) -> pl.Expr:
     """The phase in which an op waits; null: it computes."""
-    found = pl.when(op.str.contains(ITERATORS)).then(pl.lit("input-wait"))
-    for name, kind in op_kinds().items():
+    found = pl.when(op.str.contains(NEXT)).then(pl.lit("input-wait"))
+    for name in OF_OTHERS:
+        kind = op_kinds()[name]
         waits = op.str.contains(kind.ops)
         if kind.tasks and attributes is None:
             continue

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tflogscope.model.common.names import UPDATES
+
 if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
-
-# core/ops/resource_variable_ops.cc, core/ops/training_ops.cc.
-_UPDATES = r"^(?:Assign\w*VariableOp|Resource(?:Sparse)?Apply\w+|ResourceScatter\w+)$"
 
 
 def step_calls(calls: pl.DataFrame, nodes: pl.LazyFrame) -> pl.DataFrame:
@@ -23,7 +22,7 @@ def step_calls(calls: pl.DataFrame, nodes: pl.LazyFrame) -> pl.DataFrame:
     """
     name = ["run", "function"]
     trace = [*name, "function_uid"]
-    of_variables = nodes.filter(pl.col("op").str.contains(_UPDATES), pl.col("executions") > 0)
+    of_variables = nodes.filter(pl.col("op").str.contains(UPDATES), pl.col("executions") > 0)
     updates = of_variables.group_by(trace).agg(updates=pl.len()).collect()
     calls = calls.join(updates, on=trace, how="left").with_columns(pl.col("updates").fill_null(0))
     total = calls.group_by(*name, "updates").agg(pl.col("duration_us").sum(), pl.len())
