@@ -15,7 +15,7 @@ import tflogscope
 from tests.makelog import Log
 from tests.samples import run_of, unpacked
 from tflogscope.model.common.intervals import first_open
-from tflogscope.model.common.origin import RECORD_MARK, footer_of, moment_us
+from tflogscope.model.common.origin import RECORD_MARK, footer_of, read_moment
 from tflogscope.model.ledger.stretches import PHASES
 
 TIME = Path(__file__).parent / "time"
@@ -39,7 +39,7 @@ def test_each_phase_is_what_the_programs_clock_says(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_phases_add_up_to_the_run(name: str) -> None:
     run = tflogscope.open_log(TIME / f"{name}.log.zst")
-    began, last = moment_us(run.recorded_as, "started"), run.summary.recorded.last
+    began, last = read_moment(run.recorded_as, "started"), run.summary.recorded.last
     last = [*run.events.messages("python_cost")["ended_us"].drop_nulls(), last][0]
     assert began is not None
     assert last is not None
@@ -52,7 +52,7 @@ def test_a_run_ends_before_python_and_tensorflow_clear_up() -> None:
     """The program had ended a second before its process did."""
     run = run_of("pyfunc__tf2.20.0")
     (ended,) = run.events.messages("python_cost")["ended_us"]
-    process_ended = moment_us(footer_of(run.events.spans[-1].tail), "ended")
+    process_ended = read_moment(footer_of(run.events.spans[-1].tail), "ended")
     assert process_ended is not None
     assert ended < process_ended - 0.5e6
     assert run.time["end"].max() == datetime.fromtimestamp(ended / 1e6, UTC).replace(tzinfo=None)

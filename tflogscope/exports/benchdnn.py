@@ -62,8 +62,8 @@ def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
 def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
     """Write lines, each below a comment: how often, for how long, and why there is no line."""
     written = cases.drop_nulls("line")
-    said_us, all_us = (float(some["time_us"].sum()) for some in (written, cases))
-    share = f"{said_us / all_us:.1%}" if all_us else "none"
+    covered, total = (float(some["time_us"].sum()) for some in (written, cases))
+    share = f"{covered / total:.1%}" if total else "none"
     head = (
         f"# {made_by}: {written.height:,} of {cases.height:,} problems, {share} of the time.\n"
         "# Each line is the arguments of one call of benchdnn.\n"

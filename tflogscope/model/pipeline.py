@@ -226,7 +226,7 @@ class Evidence:
         return again.filter(asks.any().over("thread") | ~asks.any())
 
     @cached_property
-    def loop_us(self) -> float:
+    def loop_time(self) -> float:
         """What loops would have taken, in µs."""
         return float(self.loops.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
 

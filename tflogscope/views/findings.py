@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.common.figures import count_of, duration, percent, whole_of, whole_us
+from tflogscope.model.common.figures import count_of, duration, percent, span_of_run, whole_of
 from tflogscope.model.common.sentences import rows as sentences
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.overview.headline import places_of
@@ -111,7 +111,7 @@ def _stake(row: Row, run: Run) -> str:
     us = row["time_us"]
     if us is None:
         return ""
-    of = whole_of(us, row["in_loops_us"], run.repeated, whole_us(run.time))
+    of = whole_of(us, row["in_loops_us"], run.repeated, span_of_run(run.time))
     what = f" of the {'repeated time' if of.in_loops else 'run'}" if of else ""
     return f"{duration(us)} avoidable{f', {percent(us, of.us)}{what}' if of else ''}"
 

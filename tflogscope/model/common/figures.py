@@ -19,7 +19,7 @@ def rounded(microseconds: pl.Expr) -> pl.Expr:
     return microseconds.round(_DECIMALS)
 
 
-def rounded_us(microseconds: float) -> float:
+def round_time(microseconds: float) -> float:
     """A duration as `rounded` would have it."""
     return round(microseconds, _DECIMALS)
 
@@ -87,7 +87,7 @@ def duration(microseconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
-def whole_us(time: pl.DataFrame) -> float:
+def span_of_run(time: pl.DataFrame) -> float:
     """The wall time of the run, which the table `time` has shares of; 0 if it is not known."""
     return float((time["wall_us"] / time["share"]).fill_nan(None).max() or 0)  # type: ignore[arg-type]
 
@@ -100,7 +100,7 @@ class Whole(NamedTuple):
 
 
 def whole_of(
-    us: float | None, in_loops_us: float | None, repeated: pl.DataFrame, run_us: float
+    us: float | None, in_loops_us: float | None, repeated: pl.DataFrame, span: float
 ) -> Whole | None:
     """What avoidable time is a part of: the time in loops (table `repeated`), else the run.
 
@@ -108,12 +108,12 @@ def whole_of(
     in loops (`in_loops_us` of it; None: not known) is a part of these. None: it is no part of the
     run, such as time of several threads added up.
     """
-    if us is None or not run_us:
+    if us is None or not span:
         return None
     loops = float(repeated["repeats_us"].sum())
     if us <= loops and (in_loops_us is None or in_loops_us > us / 2):
         return Whole(loops, True)
-    return Whole(run_us, False) if us <= run_us else None
+    return Whole(span, False) if us <= span else None
 
 
 def percent(part: float, whole: float) -> str:

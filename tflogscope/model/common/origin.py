@@ -92,7 +92,7 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
     return next((version for version in found if isinstance(version, str)), None)
 
 
-def moment_us(written: Mapping[str, Any] | None, name: str) -> int | None:
+def read_moment(written: Mapping[str, Any] | None, name: str) -> int | None:
     """When the program `started` or `ended`, in µs since 1970 in its local time, as the log's are.
 
     `written` is the line of `read_header` or `footer_of`. None: it doesn't say it to the ms.

@@ -334,10 +334,10 @@ class Costs:
 
     def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
         """work_us and steady_us, such that later calls take what they took without a log."""
-        calls = self._executions.calls.select("row", "call", "name", clock_us=self.clock("name"))
+        calls = self._executions.calls.select("row", "call", "name", clock=self.clock("name"))
         calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
         later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
-        factor = pl.col("clock_us") / later.over(_unnumbered("name"))
+        factor = pl.col("clock") / later.over(_unnumbered("name"))
         calls = calls.select("call", factor=pl.when(factor.is_finite()).then(factor))
         frame = looked_up(self._executions.frame[["call", "duration_us"]], calls, "call")
         by = frame["factor"].fill_null(1).to_numpy()

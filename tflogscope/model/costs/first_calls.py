@@ -50,8 +50,8 @@ _PIECES = {
             "later_us",
             "passes_us",
             "traces_us",
-            "passes_traces_us",
-            "run_traces_us",
+            "traces_in_passes",
+            "traces_in_run",
             "compile_us",
             "primitives_us",
         ),
@@ -79,7 +79,7 @@ def first_calls(
 
     The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
     does not show it: later_us (their median), traces_us (for the log's own stack traces;
-    passes_traces_us of it before `Executing op`, run_traces_us after), passes_us (without these),
+    traces_in_passes of it before `Executing op`, traces_in_run after), passes_us (without these),
     compile_us (with those of XLA, of which there are xla_stack_traces), primitives_us, run_us (the
     rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
     how long that took).
@@ -103,12 +103,12 @@ def first_calls(
             later_us=rounded(pl.col("later_us").median()),
         )
     )
-    others = pl.sum_horizontal("compile_us", "primitives_us", "run_traces_us")
+    others = pl.sum_horizontal("compile_us", "primitives_us", "traces_in_run")
     run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log_us")
     rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
     compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
     unmeasured = compiled & pl.col("compile_us").is_null()
-    passes = pl.col("passes_us") - pl.col("passes_traces_us").fill_null(0.0)
+    passes = pl.col("passes_us") - pl.col("traces_in_passes").fill_null(0.0)
     return looked_up(first, known, "name").with_columns(
         passes_us=passes.clip(0.0),
         run_us=pl.when(~unmeasured).then(rest),
@@ -135,8 +135,8 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.Data
     yield inside.filter(pl.col("at") > pl.col("begin_at")).select(
         "name",
         traces_us=took,
-        passes_traces_us=pl.when(before).then(took),
-        run_traces_us=pl.when(~before).then(took),
+        traces_in_passes=pl.when(before).then(took),
+        traces_in_run=pl.when(~before).then(took),
     )
 
 

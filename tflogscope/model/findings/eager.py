@@ -19,12 +19,12 @@ from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead
 from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
 from tflogscope.model.findings.loops import (
     GENERATOR,
+    avoidable_wait,
     claim_held_up,
     claim_waits,
     input_bound,
     python_map,
-    stake_us,
-    waited_us,
+    total_wait,
 )
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.unexpected import is_unexpected
@@ -280,11 +280,11 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
         claims = list[pl.DataFrame]()
         if time is not None:
-            time = max(time - _stack_traces_us(evidence, function), 0.0)
+            time = max(time - _time_of_stack_traces(evidence, function), 0.0)
             if function == waited_for:
-                claims = claim_waits(evidence, stake_us(evidence))
+                claims = claim_waits(evidence, avoidable_wait(evidence))
             elif here["flavour"][0] == "dataset":  # the step waits for no more than it waits
-                claims = claim_waits(evidence, min(time, waited_us(evidence)))
+                claims = claim_waits(evidence, min(time, total_wait(evidence)))
             else:
                 claims = [_claim_calls(evidence, function, time)]
             if function == slowest:
@@ -315,7 +315,7 @@ def _claim_calls(evidence: Evidence, function: str, time: float) -> pl.DataFrame
     return calls.select("thread", "begin", "end", us=time * share)
 
 
-def _stack_traces_us(evidence: Evidence, function: str) -> float:
+def _time_of_stack_traces(evidence: Evidence, function: str) -> float:
     """Time for the log's own stack traces in what Python code asked for inside a function."""
     around = evidence.calls["call"].filter(evidence.calls["function"] == function)
     traces = stack_traces_of_calls(evidence.events, evidence.executions)

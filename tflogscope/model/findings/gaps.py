@@ -161,8 +161,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     idle = pl.when(long).then((pl.col("gap_us") - call).clip(0)).otherwise(0.0)
     of_eager = pl.when("judged").then(dispatch).otherwise(0.0)
     # Half of what Keras itself does between two steps comes before its callbacks.
-    of_keras_us = pl.when("after_call").then(_KERAS_US * own_pace / 2).otherwise(0.0)
-    asked_gap = (pl.col("gap_us") - of_keras_us).clip(0)
+    before_callbacks = pl.when("after_call").then(_KERAS_US * own_pace / 2).otherwise(0.0)
+    asked_gap = (pl.col("gap_us") - before_callbacks).clip(0)
     both = both.with_columns(all_of_it=asked_gap + pl.col("own_us"))
     return both.select(
         *("at", "op", "gap_at", "thread", "since", "begin", "end"),
@@ -184,8 +184,8 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
     """What the gaps of each function have at stake.
 
     name, function, fit, eager_us, idle_us, inside. Gaps in which Python code of tf.data ran all the
-    while are not idle (`held_up_us`). Threads that all call one function wait for requests, or for
-    each other; it is left out.
+    while are not idle (`claim_held_up`). Threads that all call one function wait for requests, or
+    for each other; it is left out.
     """
     calls = evidence.calls.lazy().filter(~pl.col("nested")).group_by("name")
     of = calls.agg(

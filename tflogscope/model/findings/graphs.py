@@ -26,7 +26,7 @@ _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
 _TINY_US = threshold("loop-overhead.tiny_us")
 _WORTH = threshold("loop-overhead.worth")
 _LEAST_SHAPES = threshold("new-shapes.least")
-_MORE = {"at": pl.Int64, "name": pl.String, "more_us": pl.Float64}
+_MORE = {"at": pl.Int64, "name": pl.String, "more": pl.Float64}
 _SETTINGS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 # What an iteration may take from the one before, and be done at once for all the same: counters,
 # sums, greatest and least values, rows of results.
@@ -143,8 +143,8 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
     for mine in (made, compiled):
         if mine.height < _LEAST_SHAPES:
             continue
-        took = float(mine["more_us"].sum())
-        if took <= _WORTH * evidence.loop_us:
+        took = float(mine["more"].sum())
+        if took <= _WORTH * evidence.loop_time:
             continue
         by_xla = mine is compiled
         shapes = mine.group_by("name").len()["len"].max()
@@ -160,7 +160,7 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _made_again(evidence: Evidence) -> pl.DataFrame:
-    """First runs of another problem than a node's first: at, name, more_us (than later runs)."""
+    """First runs of another problem than a node's first: at, name, more (than later runs)."""
     known = evidence.linked.executions
     if known.is_empty() or evidence.costs.price is None:
         return pl.DataFrame(schema=_MORE)
@@ -182,12 +182,12 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     usual = pl.when(~pl.col("new")).then("around").median().over(what)
     # What a node makes at its very first run it makes without new shapes as well.
     again = pl.col("new") & (pl.col("at") > pl.col("at").min().over(what))
-    ran = ran.with_columns(more_us=(pl.col("around") - usual.fill_null(0)).clip(0))
+    ran = ran.with_columns(more=(pl.col("around") - usual.fill_null(0)).clip(0))
     ran = ran.filter(holds(again))
     kernels = rows(executions.signatures["kernel"], ran["signature"])
     nodes = rows(executions.runs.definitions["node"], ran["definition"])
     named = pl.select(name=pl.coalesce(nodes, kernels.cast(pl.String))).to_series()
-    return ran.select("at", "more_us").hstack([named]).drop_nulls()
+    return ran.select("at", "more").hstack([named]).drop_nulls()
 
 
 def _compiled_again(evidence: Evidence) -> pl.DataFrame:
@@ -202,7 +202,7 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
     compiled = said.hstack([around]).group_by("row").agg(pl.col("compile_us").sum())
     found = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
     later = found.filter(~pl.col("name").is_first_distinct())
-    return later.select("at", name="function", more_us="compile_us")
+    return later.select("at", name="function", more="compile_us")
 
 
 # ---- threads -------------------------------------------------------------------------------------

@@ -69,18 +69,18 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
     if any(builds["elements"].mean() < LEAST for builds, _ in rebuilt(evidence)):  # type: ignore[operator]
         return
-    waits, wait = _waits(evidence), waited_us(evidence)
+    waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
     # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
     stage = slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
-    if not stage and waited_us(evidence) < _UNSHOWN * evidence.loop_us:
+    if not stage and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
     mapped = re.sub(_MAP, "", function) if slow and not generator else None
-    steps = max(evidence.loop_us - wait, 0.0)
-    stake = stake_us(evidence)
+    steps = max(evidence.loop_time - wait, 0.0)
+    stake = avoidable_wait(evidence)
     serial = bool(stage) and not generator and not parallel
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
@@ -123,7 +123,7 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
     Where the log slows the steps, data are ready that would be waited for without it: then the loop
     takes as long as its data do, whatever else it does meanwhile.
     """
-    waits, waited = _waits(evidence), waited_us(evidence)
+    waits, waited = _waits(evidence), total_wait(evidence)
     share = min(time / waited, 1.0) if waited else 0.0
     windows = waits.select("thread", begin="time", end="end_time", us=pl.col("wait_us") * share)
     loops = windows.group_by("thread").agg(pl.col("begin").min(), pl.col("end").max())
@@ -134,7 +134,7 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
     slowest = _slowest(_stages(evidence))
-    return slowest if slowest and slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
+    return slowest if slowest and slowest["took_us"] >= _STAGE * total_wait(evidence) else {}
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def python_map(evidence: Evidence) -> str | None:
 
 
 @once
-def stake_us(evidence: Evidence) -> float:
+def avoidable_wait(evidence: Evidence) -> float:
     """How long the program would have waited for data without the log, in µs.
 
     From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
@@ -172,7 +172,7 @@ def stake_us(evidence: Evidence) -> float:
     longer than the steps would do without it is waited for even where the log hides that. Where it
     does not, it is at most all that the loop would take.
     """
-    waits, wait = _waits(evidence), waited_us(evidence)
+    waits, wait = _waits(evidence), total_wait(evidence)
     spans, bounds = evidence.spans, (waits["at"].min(), waits["at"].max())
     thread = spans.filter(pl.col("at").is_between(*bounds))
     if thread.is_empty():
@@ -193,14 +193,14 @@ def stake_us(evidence: Evidence) -> float:
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
     if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
         return max(hidden, 0.0)
-    return min(max(waited, hidden), evidence.loop_us)
+    return min(max(waited, hidden), evidence.loop_time)
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
     at = _waits(evidence)["at"]
     count = len(at)
     later = count - _iterators(evidence, at)  # for the first of an iterator buffers are filled
-    return later >= LEAST and wait > max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
+    return later >= LEAST and wait > max(_WORTH * evidence.loop_time, _LEAST_WAIT * count)
 
 
 def _waits_in_log(evidence: Evidence) -> bool:
@@ -208,15 +208,15 @@ def _waits_in_log(evidence: Evidence) -> bool:
     waits, time = _waits(evidence), pl.col("time")
     passed = float(waits.select(time.max() - time.min()).item() or 0)
     printed = float(waits.select((pl.col("end_time") - time).sum()).item())
-    return _much(evidence, waited_us(evidence)) and printed > _WORTH * passed
+    return _much(evidence, total_wait(evidence)) and printed > _WORTH * passed
 
 
 def input_bound(evidence: Evidence) -> bool:
     """Whether the program waits for data, or would without the log."""
-    return _waits_in_log(evidence) or _much(evidence, stake_us(evidence))
+    return _waits_in_log(evidence) or _much(evidence, avoidable_wait(evidence))
 
 
-def waited_us(evidence: Evidence) -> float:
+def total_wait(evidence: Evidence) -> float:
     """How long the program waited for data, in µs."""
     return float(_waits(evidence)["wait_us"].sum())
 
@@ -352,7 +352,7 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select(around.sum()).item())
     whole = float(mine.select((pl.col("gap_us") + own).sum()).item())
-    others = max(evidence.loop_us - took, 0.0)
+    others = max(evidence.loop_time - took, 0.0)
     if took <= _WORTH * others:
         return
     steps, at = int(spans["is_call"].sum()), spans.filter(pl.col("save") | pl.col("marked"))["at"]
@@ -405,7 +405,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
     work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())
-    if long.height < LEAST or took <= _WORTH * evidence.loop_us:
+    if long.height < LEAST or took <= _WORTH * evidence.loop_time:
         return
     top = long.group_by("before", "op").agg(pl.col("python_us").sum(), at=pl.col("at").first())
     first = top.sort("python_us", "at", descending=[True, False]).row(0, named=True)
@@ -413,7 +413,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         "work": work,
         "before": first["before"],
         "op": first["op"],
-        "wall": evidence.loop_us,
+        "wall": evidence.loop_time,
     }
     at = long.filter((pl.col("op") == first["op"]) & (pl.col("before") == first["before"]))["at"]
     claims = [claim_spans(long, gap_us=pl.col("python_us"))]

@@ -64,7 +64,7 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
         "names": most(pl.concat([nodes["op"], eager["op"]])),
         "own": evidence.events.primitives.height,
     }
-    count, took = nodes.height + eager.height, _later_us(evidence, nodes, eager)
+    count, took = nodes.height + eager.height, _time_of_later(evidence, nodes, eager)
     at = sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()])
     isa = header_facts(evidence.events.primitives).isa
     by_default = isa is not None and not re.search(_ON_BY_DEFAULT, isa)
@@ -84,7 +84,7 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
 
 
-def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> float | None:
+def _time_of_later(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> float | None:
     """What nodes and eager ops took, without the first run of each node and of each eager kernel.
 
     A first run makes what later ones use again.
@@ -138,7 +138,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         facts["took"] = time
         if time is not None and doubles.height:
-            time = _narrower_us(evidence)
+            time = _time_of_narrower(evidence)
             facts["narrower"] = time
             facts["edit"] = _double_from(evidence, doubles)
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
@@ -170,7 +170,7 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> str | None:
     return places[0] if len(places) == 1 else None
 
 
-def _narrower_us(evidence: Evidence) -> float:
+def _time_of_narrower(evidence: Evidence) -> float:
     """What all nodes in float64 would take less in float32, in µs.
 
     Half as many bytes, and twice as many numbers in a register, are half of it. Products in float64
@@ -241,21 +241,21 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
         .agg(
             name=pl.coalesce("node", "kernel").first(),
             reorders=pl.col("counts").sum(),
-            reorder_us=pl.col("duration_us").filter("counts").sum(),
-            rest_us=pl.col("duration_us").filter(pl.col("primitive") != "reorder").sum(),
+            took=pl.col("duration_us").filter("counts").sum(),
+            served=pl.col("duration_us").filter(pl.col("primitive") != "reorder").sum(),
             at=pl.col("at").filter("counts").min(),
         )
-        .filter((pl.col("reorder_us") > pl.col("rest_us")) & (pl.col("rest_us") > 0))
-        .sort("reorder_us", "name", descending=[True, False])
+        .filter((pl.col("took") > pl.col("served")) & (pl.col("served") > 0))
+        .sort("took", "name", descending=[True, False])
     )
     if per.is_empty():
         return
     facts = {
         "nodes": per.height,
-        "served": float(per["rest_us"].sum()),
+        "served": float(per["served"].sum()),
         "names": per["name"].to_list(),
     }
-    count, time = int(per["reorders"].sum()), float(per["reorder_us"].sum())
+    count, time = int(per["reorders"].sum()), float(per["took"].sum())
     yield Finding("reorders", per["name"][0] or "?", count, time, per["at"].to_list(), facts)
 
 

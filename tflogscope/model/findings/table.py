@@ -14,7 +14,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.figures import whole_of, whole_us
+from tflogscope.model.common.figures import span_of_run, whole_of
 from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
@@ -191,9 +191,9 @@ def _facts(finding: Finding) -> dict[str, Any]:
 
 
 def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
-    run_us = whole_us(time_table(evidence))
+    span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
-    whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), run_us)
+    whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
     much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
     if finding.id in waiting_owners() and is_busy(evidence.recorded):
         much = False

@@ -84,7 +84,7 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
     known = again.filter(pl.col("took_us").is_not_null())
     if known.is_empty():
         return []
-    own = known.select("thread", "begin", "end", us=_own_us().cast(pl.Float64))
+    own = known.select("thread", "begin", "end", us=_without_traces().cast(pl.Float64))
     spans = evidence.spans
     if _tracing_recorded(evidence, known) is not None:
         return [
@@ -120,7 +120,7 @@ def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
     return where(pl.Series(found >= 0) & ~spans["is_call"])
 
 
-def _own_us() -> pl.Expr:
+def _without_traces() -> pl.Expr:
     """What a call took without the log's own stack traces, which no program takes without a log."""
     return pl.col("took_us") - pl.col("traces_us").fill_null(0)
 
@@ -216,7 +216,7 @@ def _warnings(evidence: Evidence, function: str) -> int:
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     """First calls, those of later traces left out: they are in the finding on that function."""
     ready = pl.sum_horizontal("passes_us", "compile_us", "primitives_us")
-    more = pl.coalesce(_own_us() - pl.col("later_us"), ready)
+    more = pl.coalesce(_without_traces() - pl.col("later_us"), ready)
     counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("took_us").is_not_null()
     per = evidence.first_calls.with_columns(more=pl.when(counts).then(more))
     per = only(per, per["more"] > 0)

@@ -33,7 +33,7 @@ from tflogscope.model.common.frames import (
 from tflogscope.model.common.intervals import covered_within, first_open
 from tflogscope.model.common.names import NEXT
 from tflogscope.model.common.once import once
-from tflogscope.model.common.origin import footer_of, moment_us
+from tflogscope.model.common.origin import footer_of, read_moment
 from tflogscope.model.costs.first_calls import compile_times
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
@@ -137,7 +137,7 @@ def run_window(of: Evidence) -> tuple[int, int] | None:
     first, last = of.recorded.first, of.recorded.last
     if first is None or last is None or last <= first:
         return None
-    began = moment_us(of.recorded_as, "started")
+    began = read_moment(of.recorded_as, "started")
     first = began if began is not None and 0 <= first - began < _LONGEST else first
     return first, _ended(of, first, last)
 
@@ -150,7 +150,7 @@ def _ended(of: Evidence, first: int, last: int) -> int:
     own = of.events.messages("python_cost")["ended_us"].max()
     if isinstance(own, int) and first < own < last + _LONGEST:
         return own
-    ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
+    ended = read_moment(footer_of(of.events.spans[-1].tail), "ended")
     return ended if ended is not None and 0 <= ended - last < _LONGEST else last
 
 
@@ -219,7 +219,7 @@ class _Thread:
         kept = begins(phase, item, following)
         edges = np.append(edges[:-1][kept], edges[-1])
         phase, item, following = phase[kept], item[kept], following[kept]
-        log = self._log_us(edges, phase, item)
+        log = self._log_of(edges, phase, item)
         # In a server no Python of a user's runs: between requests it waits for them.
         between = {"python": "remote-wait"} if serves(self._of.events) else {}
         middle = (edges[:-1] + edges[1:]) // 2
@@ -351,7 +351,7 @@ class _Thread:
 
     # ---- what the log took -----------------------------------------------------------------------
 
-    def _log_us(self, edges: Integers, phase: Integers, item: Integers) -> NDArray[np.float64]:
+    def _log_of(self, edges: Integers, phase: Integers, item: Integers) -> NDArray[np.float64]:
         """What the log took of each stretch.
 
         That of an op or a call is estimated with what it took; elsewhere lines have a price. A

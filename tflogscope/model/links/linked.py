@@ -12,7 +12,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.figures import rounded, rounded_us, summed
+from tflogscope.model.common.figures import round_time, rounded, summed
 from tflogscope.model.common.frames import alike, first_with, only, rows, where
 from tflogscope.model.common.verbose import verbose_facts
 from tflogscope.model.executions.executions import Executions, spelled
@@ -126,7 +126,7 @@ def onednn_facts(
         created=_by(only(primitives, event.str.starts_with("create:")), "event"),
         ops=Entry(
             executions=len(timed),
-            time_us=rounded_us(float(rows(around["own_us"], timed).sum())),
+            time_us=round_time(float(rows(around["own_us"], timed).sum())),
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),

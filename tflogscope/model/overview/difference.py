@@ -56,10 +56,10 @@ def difference(before: Tables, after: Tables) -> Facts:
     times = {ranked_by(run.ops) for run in runs.values()}
     known = times == {"steady_us"}
     total_us = pl.col("steady_us" if known else "total_us")
-    one_us = "steady_us" if known else "duration_us"
+    of_one = "steady_us" if known else "duration_us"
     busy = [side for side, run in runs.items() if _is_busy(run)]
-    step = None if busy else _step(runs, one_us)
-    nodes, functions = _nodes(runs, total_us, one_us), _functions(runs, total_us, one_us)
+    step = None if busy else _step(runs, of_one)
+    nodes, functions = _nodes(runs, total_us, of_one), _functions(runs, total_us, of_one)
     if step:
         step["alone"] = not any(
             row["function"] == step["function"] and {*row["changes"]} - TIMES
@@ -71,8 +71,8 @@ def difference(before: Tables, after: Tables) -> Facts:
         "loops": {side: None if busy else _loops(run) for side, run in runs.items()},
         "step": step,
         "modes": _modes(runs, total_us),
-        "causes": _causes(runs, pl.col(one_us)),
-        "ops": _ops(runs, total_us, one_us),
+        "causes": _causes(runs, pl.col(of_one)),
+        "ops": _ops(runs, total_us, of_one),
         "functions": functions,
         "nodes": nodes,
         "primitives": _primitives(runs),

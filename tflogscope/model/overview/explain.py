@@ -16,7 +16,7 @@ from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
-from tflogscope.model.common.figures import rounded_us, summed
+from tflogscope.model.common.figures import round_time, summed
 from tflogscope.model.common.names import MERGED, is_rewritten
 from tflogscope.model.executions.failures import END_OF_DATA
 from tflogscope.model.reasons import rules as reason_rules
@@ -313,7 +313,7 @@ def _counted(rows: pl.DataFrame) -> Facts:
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": rows.height - alive.height,
-        "steady_us": rounded_us(float(steady.sum())) if len(steady) else None,
+        "steady_us": round_time(float(steady.sum())) if len(steady) else None,
         "total_us": int(known.sum()) if len(known) else None,
     }
 

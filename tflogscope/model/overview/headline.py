@@ -13,7 +13,14 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry, Summary
-from tflogscope.model.common.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
+from tflogscope.model.common.figures import (
+    count_of,
+    percent,
+    ranked_by,
+    span_of_run,
+    spoken,
+    whole_of,
+)
 from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
 from tflogscope.model.common.once import once
@@ -143,7 +150,7 @@ def busiest_of(run: Tables) -> Busiest | None:
 
 def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
-    span = whole_us(run.time)
+    span = span_of_run(run.time)
     columns = ["id", "severity", "time_us", "python", "advice"]
     findings = said.findings[columns].hstack(run.avoidable).to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
@@ -233,7 +240,7 @@ def _first_change(advice: str) -> str:
 
 def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
     """The whole of the table `time`; most of it may be imports."""
-    first, span = said.recorded.first, whole_us(time) or said.recorded.span_us
+    first, span = said.recorded.first, span_of_run(time) or said.recorded.span_us
     if span is None or first is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no timestamps")
     before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first

@@ -15,7 +15,7 @@ from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode
-from tflogscope.model.common.figures import ranked_by, rounded, rounded_us
+from tflogscope.model.common.figures import ranked_by, round_time, rounded
 from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
 from tflogscope.model.costs.costs import Costs
@@ -60,23 +60,23 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> Entry:
             str(kind): Entry(
                 executions=int(alike["executions"].sum()),
                 dead=int(alike["dead"].sum()),
-                steady_us=_known_us(alike["steady_us"]),
-                total_us=_known_us(alike["total_us"]),
+                steady_us=_sum_known(alike["steady_us"]),
+                total_us=_sum_known(alike["total_us"]),
             )
             for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
         },
         rewritten=Entry(
             executions=int(rewritten["executions"].sum()),
-            steady_us=_known_us(rewritten["steady_us"]),
-            total_us=_known_us(rewritten["total_us"]) or 0,
+            steady_us=_sum_known(rewritten["steady_us"]),
+            total_us=_sum_known(rewritten["total_us"]) or 0,
         ),
         has_durations=bool(here["total_us"].count()),
     )
 
 
-def _known_us(times: pl.Series) -> Any:
+def _sum_known(times: pl.Series) -> Any:
     total: Any = times.sum()
-    return rounded_us(total) if times.count() else None
+    return round_time(total) if times.count() else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
@@ -192,9 +192,9 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> E
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.of_executions["cost_us"][row]
     return Entry(
-        outer_us=rounded_us(float(outer.sum())) if outer.count() else None,
+        outer_us=round_time(float(outer.sum())) if outer.count() else None,
         ops=len(inside),
-        ops_us=rounded_us(float(inside.sum())) if inside.count() else None,
+        ops_us=round_time(float(inside.sum())) if inside.count() else None,
     )
 
 
@@ -223,15 +223,15 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry
         later.lazy()
         .group_by("function")
         .agg(
-            all_us=printed.sum(),
+            printed=printed.sum(),
             later_us=rounded(pl.col("took_us").median()),
             printed_us=rounded(printed.median()),
-            clock_us=costs.clock("name").median(),
+            clock=costs.clock("name").median(),
         )
     )
-    per = per.sort("all_us", "function", descending=[True, False])
+    per = per.sort("printed", "function", descending=[True, False])
     most = per.head(1).collect().row(0, named=True)
-    clock = most["clock_us"]
+    clock = most["clock"]
     return Entry(
         function=most["function"],
         later_us=most["later_us"] if clock is None else min(clock, most["printed_us"]),

@@ -119,7 +119,7 @@ class WithoutLog:
     def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
         took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
         usual = price.usual if price else 0.0
-        self._cold_us = price.quick if price else 0.0
+        self._cold = price.quick if price else 0.0
         hook = (took or usual) if price else 0.0
         # A line about a node does not say which thread it is of; one thread traces at a time.
         nodes = events.messages("python_node").select("at")
@@ -154,7 +154,7 @@ class WithoutLog:
             )
             wall -= pl.Series(price * (behind - before))
         wall = wall.clip(0.0)
-        return wall - (wall * COLD).clip(upper_bound=self._cold_us)
+        return wall - (wall * COLD).clip(upper_bound=self._cold)
 
     def _places(self, lines: pl.DataFrame) -> Integers:
         """Places in the log, and where lines have a thread, after all those of the threads before:

@@ -36,8 +36,8 @@ def own_times(slices: Slices) -> pl.DataFrame:
         .unique("call", keep="first", maintain_order=True)
     )
     own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
-    lasted_us = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
-    worked = (pl.col("work_us") / lasted_us).fill_nan(0)
+    lasted = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
+    worked = (pl.col("work_us") / lasted).fill_nan(0)
     timed = own.join(around, on="call", **kept).select(
         "text",
         stack=pl.coalesce("stack", "around"),
