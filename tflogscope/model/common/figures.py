@@ -38,6 +38,20 @@ def summed(column: str) -> pl.Expr:
     return rounded(known_sum(pl.col(column)))
 
 
+def counted() -> dict[str, pl.Expr]:
+    """What rows of executions add up to; those on a branch not taken are dead, and in no sum."""
+    import polars as pl
+
+    alive = pl.col("status") != "dead"
+    times = {"steady_us": "steady_us", "work_us": "work_us", "total_us": "duration_us"}
+    return {
+        "executions": alive.sum().cast(pl.UInt32),
+        "dead": (~alive).sum().cast(pl.UInt32),
+        **{name: known_sum(pl.col(of).filter(alive)) for name, of in times.items()},
+        "at": pl.col("at").min(),
+    }
+
+
 def ranked_by(table: pl.DataFrame) -> str:
     """The times that a table ranks by: without the log, or if none is known, as printed."""
     printed = "total_us" if "total_us" in table.columns else "duration_us"

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.common.figures import known_sum, rounded, summed
+from tflogscope.model.common.figures import counted, known_sum, rounded, summed
 from tflogscope.model.common.frames import first_of_each, looked_up, row_with, rows
 from tflogscope.model.common.intervals import newly_covered
 from tflogscope.model.common.names import (
@@ -82,18 +82,13 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
     steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
     frame = executions.frame
     kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
-    alive = pl.col("status") != "dead"
-    times = {"steady_us": "steady_us", "work_us": "work_us", "total_us": "duration_us"}
+    times = ("steady_us", "work_us", "total_us")
     grouped = (
         frame[["at", "duration_us", "status"]]
         .hstack(costs.of_executions[["steady_us", "work_us"]])
         .lazy()
         .group_by(key=pair(kept, frame["definition"]))
-        .agg(
-            executions=alive.sum().cast(pl.UInt32),
-            **{name: known_sum(pl.col(of).filter(alive)) for name, of in times.items()},
-            at=pl.col("at").min(),
-        )
+        .agg(**counted())
         .drop_nulls("key")
         .select(
             "at",

@@ -11,7 +11,7 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.common.figures import known_sum, rounded, summed
+from tflogscope.model.common.figures import counted, rounded, summed
 from tflogscope.model.common.frames import among, first_of_each, first_with, last_before, only, rows
 from tflogscope.model.common.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op
 from tflogscope.model.common.pairing import HALF, pair
@@ -26,22 +26,18 @@ from tflogscope.model.rows.timeline import Timeline
 def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most steady first."""
     executions = timeline.executions
-    alive = pl.col("status") != "dead"
     costs = timeline.costs.of_executions[["work_us", "steady_us"]]
     frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack(costs)
-    duration = pl.col("duration_us").filter(alive)
+    duration = pl.col("duration_us").filter(pl.col("status") != "dead")
     grouped = frame.group_by("signature").agg(
-        executions=alive.sum(),
-        dead=(~alive).sum(),
-        **{name: rounded(known_sum(pl.col(name).filter(alive))) for name in costs.columns},
-        total_us=known_sum(duration),
+        **counted(),
         mean_us=rounded(duration.mean()),
         min_us=duration.min(),
         p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
         p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
         max_us=duration.max(),
-        at=pl.col("at").min(),
     )
+    grouped = grouped.with_columns(rounded(pl.col(costs.columns)))
     ran = linked.lines.drop_nulls("execution")
     signature = executions.signature[ran["execution"]]
     primitives = ran.group_by(signature=signature).agg(
