@@ -12,6 +12,7 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.grammar.op_kinds import ops_of
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.origin import RANKS, task_of
 from tflogscope.model.overview.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
@@ -19,8 +20,8 @@ from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
 _TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.parted_by_owner`
-_CHANCE = 0.05  # that one of equal ranks comes last so often
-_LEAST_WAIT = 0.1  # of the time of a step
+_CHANCE = threshold("ranks.chance")
+_LEAST_WAIT = threshold("ranks.wait_share")
 _NONE = "–"
 _HINT = "Ranks of one run have equal fields of --run, except rank, host and pid."
 _NO_CLUSTER = (

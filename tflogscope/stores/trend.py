@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tflogscope.checks.verdict import AGAINST, Check, Violation
 from tflogscope.errors import UsageError
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import count_of
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
@@ -21,10 +22,10 @@ Facts = dict[str, Any]
 Numbers = NDArray[np.float64]
 LAST = 10
 """So many of the last runs are compared with by `check --against`."""
-_LEAST = 3  # runs on either side of a change, and to compare with
-_SPREADS = 4.0  # a change is larger than so many times the spread of the runs around it
-_LEAST_CHANGE = 0.1  # of the value before; shares change by 0.02 at least
-_LEAST_SHARE = 0.02
+_LEAST = int(threshold("trend.least_runs"))
+_SPREADS = threshold("trend.spreads")
+_LEAST_CHANGE = threshold("trend.least_change")
+_LEAST_SHARE = threshold("trend.least_share")
 _TO_SIGMA = 1.4826  # of a median of distances, where errors are normal
 _OPS = 3  # named at a change
 

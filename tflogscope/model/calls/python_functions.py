@@ -18,10 +18,11 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.times import DAY_US
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import among, looked_up
 from tflogscope.model.common.names import PLUMBING_OPS, function_columns
 
-_ALIKE = 0.5  # of the nodes of the smaller of two traces
+_ALIKE = threshold("python-function.alike_share")
 _ROUNDS = 64  # groups of traces of one name; what is left then is taken as functions of their own
 
 # Functions that TensorFlow makes for itself: name, what names of nodes in it have ("": any), and

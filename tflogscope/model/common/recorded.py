@@ -14,7 +14,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.origin import footer_of, tensorflow_version
 
-_MANY_UNKNOWN = 0.02  # of all kept logs the most is 3 of 663 records
+_MANY_UNKNOWN = threshold("lines-lost.share")
 _COUNTS = (
     *("bytes", "lines", "records", "recognised", "ignored", "unknown"),
     *("continuation", "blank", "torn", "bad_bytes"),

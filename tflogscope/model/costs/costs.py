@@ -18,6 +18,7 @@ import polars as pl
 
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import first_with, is_among, looked_up, only, rows, where
 from tflogscope.model.common.intervals import covered_within
@@ -26,19 +27,13 @@ from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 
-_LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
-_STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
-_CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
-# A record pushes what a kernel needs out of the caches: which part of what it takes is that, one
-# record's worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
-COLD = 0.25
-# Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
-# how many records' worth at most: a line is printed and flushed as a record is.
-_OF_LINES = 0.5
-_RECORDS_A_LINE = 2
-# What a record costs varies more than what most nodes do: of these the quicker runs say most. With
-# a work of so many prices, runs in the middle say as much.
-_SURE_AT = 10
+_LEAST_RUNS = threshold("costs.least_runs")
+_STEADY_RUNS = threshold("costs.steady_runs")
+_CHEAP_US = threshold("costs.cheap_us")
+COLD = threshold("costs.cold_share")
+_OF_LINES = threshold("costs.lines_share")
+_RECORDS_A_LINE = threshold("costs.records_a_line")
+_SURE_AT = threshold("costs.sure_at")
 _SPAN = ("time", "end_time", "at", "end_at")
 
 
@@ -258,7 +253,9 @@ class Costs:
         left what part of that their nodes would have taken; of the rest, all but its records.
         """
         frame, of_data = self._executions.frame, self._executions.steps["flavour"] == "dataset"
-        is_wait = self._executions.signatures["op"].is_in(NEXT)[frame["signature"]] & self._known
+        is_wait = (
+            self._executions.signatures["op"].str.contains(NEXT)[frame["signature"]] & self._known
+        )
         waits = rows(frame[["signature", *_SPAN]], pl.Series(where(is_wait)))
         waits = waits.with_columns(row=pl.Series(where(is_wait), dtype=pl.UInt32))
         runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])

@@ -11,6 +11,7 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import is_among, only, row_with, rows, where
 from tflogscope.model.common.intervals import covered
@@ -30,14 +31,9 @@ _ON_BY_DEFAULT = r"DL Boost|bfloat16|AMX"
 _OF_PRODUCTS, _OF_OTHERS = {True: 0.9, False: 0.6}, 0.5
 # AVX512_BF16 alone was measured to be slower than float32.
 _BFLOAT16_CPU = r"(?i)\bAMX\b|amx_bf16"
-# A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0 and without
-# a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
-# 64 (13 to 20 µs) 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6, 192 (206 to 333 µs) 3 to 7 times.
-_LEAST_PRODUCT_US = 50.0
+_LEAST_PRODUCT_US = threshold("bfloat16.least_product_us")
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
-# A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
-# real logs nine tenths took less.
-_LEAST_REORDER_US = 5.0
+_LEAST_REORDER_US = threshold("reorders.least_us")
 
 
 def onednn_findings(evidence: Evidence) -> Iterator[Finding]:

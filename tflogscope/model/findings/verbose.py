@@ -8,14 +8,15 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import ONEDNN
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import only
 from tflogscope.model.common.verbose import MADE, PROBLEM, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
-_MUCH = 0.1  # of the time of primitives
-_LEAST_US = 1000.0  # to be worth a word
+_MUCH = threshold("verbose-lines.share")
+_LEAST_US = threshold("verbose-lines.least_us")
 
 
 def verbose_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by, summed
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.onednn_difference import problems_of
@@ -22,16 +23,11 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 
-# A time has changed where the median did by a quarter, in at least so many runs on either side,
-# where the middle halves of the runs don't overlap, and where the change makes up at least a
-# hundredth of the time of all ops.
-RATIO = 1.25
-# If nothing else of it changed, by more than the machine makes of it: one program, run six times on
-# a machine that others used, took 8.6 to 24 s for its fit.
-RATIO_ALONE = 3.0
-_LEAST_RUNS = 3
-_LEAST_SHARE = 0.01
-_LEAST_US = 5.0  # of one run: a record costs as much, and the price of one is an estimate
+RATIO = threshold("diff.ratio")
+RATIO_ALONE = threshold("diff.ratio_alone")
+_LEAST_RUNS = threshold("diff.least_runs")
+_LEAST_SHARE = threshold("diff.least_share")
+_LEAST_US = threshold("diff.least_us")
 _BOTH = ("before", "after")
 TIMES = {"slower", "faster"}
 

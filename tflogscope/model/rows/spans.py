@@ -89,7 +89,7 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
     # Records of other threads are in what waits for these: `Costs` knows.
-    waits = pl.col("op").is_in(NEXT) & pl.col("work_us").is_not_null()
+    waits = pl.col("op").str.contains(NEXT) & pl.col("work_us").is_not_null()
     return spans.select(
         *("thread", "at", "op", "is_call", "begin", "end", "gap_us", "work_us"),
         before="last_op",
