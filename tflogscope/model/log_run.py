@@ -26,7 +26,7 @@ from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Entry, Summary
+    from tflogscope.model.common.facts import Summary
 
 
 class LogRun(Run):
@@ -77,11 +77,6 @@ class LogRun(Run):
         """See `Run.start`."""
         return self.events.time_span()[0]
 
-    @property
-    def problems(self) -> list[str]:
-        """See `Run.problems`."""
-        return self.events.problems()
-
     @cached_property
     def parts(self) -> list[Part]:
         """The runs that its sources are: one, unless logs of several processes were opened."""
@@ -115,13 +110,6 @@ class LogRun(Run):
         return bool(serves(self.events))
 
     @cached_property
-    def rewriters(self) -> Entry:
-        """See `Run.rewriters`."""
-        from tflogscope.model.overview import summary
-
-        return summary.rewriter_facts(self.events, self.stages.linked, self.rewrites)
-
-    @cached_property
     def summary(self) -> Summary:
         """See `Run.summary`."""
         from tflogscope.model.common.facts import Summary
@@ -139,7 +127,7 @@ class LogRun(Run):
             functions=lambda: summary.function_facts(
                 self.functions, of.calls, self.python_functions, of.executions
             ),
-            rewriters=lambda: self.rewriters,
+            rewriters=lambda: summary.rewriter_facts(self.events, of.linked, self.rewrites),
             lines=lambda: of.lines.facts(of.costs),
             onednn=lambda: onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),
             libraries=lambda: library_facts(of.linked),

@@ -48,10 +48,10 @@ class Run(Tables):
         """The facts that `tflogscope analyze` shows."""
         raise NotImplementedError
 
-    @cached_property
+    @property
     def rewriters(self) -> Entry:
         """Whose kernels and primitives a text speaks of."""
-        raise NotImplementedError
+        return self.summary.rewriters
 
     @property
     def problems(self) -> list[str]:

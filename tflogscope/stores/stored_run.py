@@ -84,11 +84,6 @@ class StoredRun(Run):
         return found
 
     @cached_property
-    def rewriters(self) -> Entry:
-        """See `Run.rewriters`."""
-        return Entry(json.loads(self.row["rewriters"]))
-
-    @cached_property
     def inputs(self) -> list[Input]:
         """See `Run.inputs`."""
         name = self.coverage["source"][0]
