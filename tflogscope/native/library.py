@@ -22,6 +22,7 @@ from ctypes import (
 )
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from tflogscope.errors import TflogscopeError
@@ -43,54 +44,37 @@ _KEYS = os.urandom(sizeof(KEYS))  # so that a log can't be made for what strings
 _INSTALL = "Install tflogscope again: pip install ."
 
 
+def _all(kind: type, names: str) -> list[tuple[str, Any]]:
+    """Fields of one type, as C lists them: `u32 table, file, flags;`."""
+    return [(name, kind) for name in names.split()]
+
+
 class Range(Structure):
-    _fields_ = [("first", c_uint32), ("count", c_uint32)]
+    _fields_ = _all(c_uint32, "first count")
 
 
 class Step(Structure):
-    _fields_ = [
-        ("op", c_uint8),
-        ("use", c_uint8),
-        ("inside", c_uint16),
-        ("literal", c_uint32),
-        ("length", c_uint32),
-    ]
+    _fields_ = [*_all(c_uint8, "op use"), ("inside", c_uint16), *_all(c_uint32, "literal length")]
 
 
 class Dialect(Structure):
-    _fields_ = [
-        ("width", c_uint32),
-        ("fraction", c_uint32),
-        ("shape", c_uint8 * SHAPE),
-        ("site", Range),
-    ]
+    _fields_ = [*_all(c_uint32, "width fraction"), ("shape", c_uint8 * SHAPE), ("site", Range)]
 
 
 class Message(Structure):
-    _fields_ = [
-        ("head", Range),
-        ("rest", Range),
-        ("table", c_uint32),
-        ("file", c_uint32),
-        ("flags", c_uint32),
-    ]
+    _fields_ = [*_all(Range, "head rest"), *_all(c_uint32, "table file flags")]
 
 
 class File(Structure):
-    _fields_ = [("literal", c_uint32), ("length", c_uint32), ("messages", Range)]
+    _fields_ = [*_all(c_uint32, "literal length"), ("messages", Range)]
 
 
 class Needle(Structure):
-    _fields_ = [
-        ("dialect", c_uint32),
-        ("literal", c_uint32),
-        ("length", c_uint32),
-        ("anchor", c_uint32),
-    ]
+    _fields_ = _all(c_uint32, "dialect literal length anchor")
 
 
 class Anchor(Structure):
-    _fields_ = [("bytes", c_uint8 * 4), ("second", c_uint32), ("third", c_uint32)]
+    _fields_ = [("bytes", c_uint8 * 4), *_all(c_uint32, "second third")]
 
 
 class Tables(Structure):
@@ -102,42 +86,29 @@ class Tables(Structure):
         ("steps", POINTER(Step)),
         ("needles", POINTER(Needle)),
         ("anchors", POINTER(Anchor)),
-        ("dialect_count", c_uint32),
-        ("file_count", c_uint32),
-        ("message_count", c_uint32),
-        ("needle_count", c_uint32),
-        ("anchor_count", c_uint32),
+        *_all(c_uint32, "dialect_count file_count message_count needle_count anchor_count"),
     ]
 
 
 class Wide(Structure):
-    _fields_ = [("a", c_uint64), ("b", c_uint64)]
+    _fields_ = _all(c_uint64, "a b")
 
 
 class Row(Structure):
     _fields_ = [
         ("number", c_int64),
         ("key", Wide),
-        ("line", c_uint32),
-        ("site", c_uint32),
-        ("clock", c_uint32),
-        ("micros", c_uint32),
-        ("text", c_uint32),
+        *_all(c_uint32, "line site clock micros text"),
         ("message", c_uint16),
-        ("table", c_uint8),
-        ("place", c_uint8),
+        *_all(c_uint8, "table place"),
     ]
 
 
 class Entry(Structure):
     _fields_ = [
         ("mark", Wide),
-        ("hash", c_uint64),
-        ("at", c_uint64),
-        ("length", c_uint32),
-        ("table", c_uint32),
-        ("tag", c_uint32),
-        ("number", c_uint32),
+        *_all(c_uint64, "hash at"),
+        *_all(c_uint32, "length table tag number"),
     ]
 
 
@@ -145,9 +116,7 @@ class Dictionary(Structure):
     _fields_ = [
         ("entries", POINTER(Entry)),
         ("slots", POINTER(c_uint32)),
-        ("count", c_uint64),
-        ("capacity", c_uint64),
-        ("mask", c_uint64),
+        *_all(c_uint64, "count capacity mask"),
         ("bytes", c_uint64 * len(TABLES)),
         ("texts", POINTER(c_uint8) * len(TABLES)),
     ]
@@ -157,10 +126,7 @@ class Seen(Structure):
     _fields_ = [
         ("mark", Wide),
         ("hash", c_uint64),
-        ("check", c_uint32),
-        ("length", c_uint32),
-        ("number", c_uint32),
-        ("settled", c_uint32),
+        *_all(c_uint32, "check length number settled"),
     ]
 
 
@@ -169,16 +135,10 @@ class Output(Structure):
         ("strings", Dictionary),
         ("rows", POINTER(Row)),
         ("seen", POINTER(Seen)),
-        ("fields", POINTER(c_uint32)),
-        ("numbers", POINTER(c_uint32)),
+        *_all(POINTER(c_uint32), "fields numbers"),
         ("classes", POINTER(c_uint64)),
-        ("seen_mask", c_uint64),
-        ("row_capacity", c_uint64),
-        ("field_capacity", c_uint64),
-        ("row_count", c_uint64),
-        ("field_count", c_uint64),
-        ("lines", c_uint64),
-        ("torn", c_uint64),
+        *_all(c_uint64, "seen_mask row_capacity field_capacity"),
+        *_all(c_uint64, "row_count field_count lines torn"),
         ("table_rows", c_uint64 * len(TABLES)),
         ("dialects", c_uint64 * DIALECTS),
     ]
@@ -186,29 +146,18 @@ class Output(Structure):
 
 class Columns(Structure):
     _fields_ = [
-        *((name, POINTER(c_int64)) for name in ("at", "end_at", "number")),
-        *(
-            (name, POINTER(c_uint32))
-            for name in ("clock", "micros", "site", "end_clock", "end_micros", "end_site", "text")
-        ),
-        ("used", c_uint64),
-        ("capacity", c_uint64),
+        *_all(POINTER(c_int64), "at end_at number"),
+        *_all(POINTER(c_uint32), "clock micros site end_clock end_micros end_site text"),
+        *_all(c_uint64, "used capacity"),
     ]
 
 
 class Opened(Structure):
-    _fields_ = [("key", Wide), ("run", c_uint32), ("state", c_uint32)]
+    _fields_ = [("key", Wide), *_all(c_uint32, "run state")]
 
 
 class Odd(Structure):
-    _fields_ = [
-        ("key", Wide),
-        ("at", c_int64),
-        ("run", c_int64),
-        ("clock", c_uint32),
-        ("micros", c_uint32),
-        ("site", c_uint32),
-    ]
+    _fields_ = [("key", Wide), *_all(c_int64, "at run"), *_all(c_uint32, "clock micros site")]
 
 
 class Store(Structure):
@@ -221,13 +170,8 @@ class Store(Structure):
         ("fields", POINTER(c_uint32)),
         ("open", POINTER(Opened)),
         ("odds", POINTER(Odd)),
-        ("field_used", c_uint64),
-        ("field_capacity", c_uint64),
-        ("open_used", c_uint64),
-        ("open_mask", c_uint64),
-        ("odd_used", c_uint64),
-        ("odd_capacity", c_uint64),
-        ("lines", c_uint64),
+        *_all(c_uint64, "field_used field_capacity open_used open_mask"),
+        *_all(c_uint64, "odd_used odd_capacity lines"),
     ]
 
 
