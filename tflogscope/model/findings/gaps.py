@@ -114,16 +114,21 @@ def read_gaps(evidence: Evidence) -> Gaps:
 def _apart(gaps: pl.LazyFrame) -> pl.DataFrame:
     """Leave out gaps that lie in one between two training steps: a callback predicts there."""
     fit = gaps.filter("fit").select("thread", fit_at="at", fit_since="last_at").sort("fit_at")
-    around = gaps.sort("at").join_asof(
-        fit,
+    around = _with_next(gaps, fit, "fit_at")
+    inside = holds(pl.col("last_at") > pl.col("fit_since")) & ~pl.col("fit")
+    return around.filter(~inside).drop("fit_at", "fit_since").collect()
+
+
+def _with_next(rows: pl.LazyFrame, others: pl.LazyFrame, at: str) -> pl.LazyFrame:
+    """Rows, each with the next one of others on its thread, by their column `at`."""
+    return rows.sort("at").join_asof(
+        others,
         left_on="at",
-        right_on="fit_at",
+        right_on=at,
         by="thread",
         strategy="forward",
         check_sortedness=False,
     )
-    inside = holds(pl.col("last_at") > pl.col("fit_since")) & ~pl.col("fit")
-    return around.filter(~inside).drop("fit_at", "fit_since").collect()
 
 
 def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
@@ -141,14 +146,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
         saved=pl.col("op").str.contains(CHECKPOINTS) | is_among(at, evidence.asked_by(SAVING)),
     )
     of = gaps.lazy().select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
-    both = marked.sort("at").join_asof(
-        of,
-        left_on="at",
-        right_on="gap_at",
-        by="thread",
-        strategy="forward",
-        check_sortedness=False,
-    )
+    both = _with_next(marked, of, "gap_at")
     both = both.filter(pl.col("at") > pl.col("last_at"))
     other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
     asked = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)

@@ -174,21 +174,10 @@ def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
     both = pl.concat([busy, idle], how="diagonal_relaxed").sort("thread", "start")
     names_ = rows(named, both["step_row"])
     wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
-    return both.with_columns(
+    return both.select(
+        *("thread", "start", "end", "phase", "at", "end_at", "call"),
         work_us=pl.min_horizontal("work_us", wall),
         mode=pl.when(pl.col("phase").is_not_null()).then(pl.lit("graph")),
         function=names_,
         repeats=pl.lit(value=False),
-    ).select(
-        "thread",
-        "start",
-        "end",
-        "phase",
-        "work_us",
-        "repeats",
-        "at",
-        "end_at",
-        "mode",
-        "function",
-        "call",
     )
