@@ -20,7 +20,7 @@ from tests.deep import first_quick
 from tests.samples import path_of, raw_log
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
-from tflogscope.errors import UsageError
+from tflogscope.errors import InputError, UsageError
 from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
 
@@ -379,3 +379,5 @@ def test_a_store_of_version_4_is_read() -> None:
     assert old.timeline.collect().height == today.timeline.height
     assert old.ledger.collect().is_empty()
     assert old.run(name).findings.height == old.run(name).avoidable.height
+    with pytest.raises(InputError, match="its table summary can't be read"):
+        _ = old.run(name).summary

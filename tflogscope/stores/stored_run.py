@@ -126,5 +126,6 @@ def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
         return pl.read_ipc(io.BytesIO(frames[found[_FRAME]])) if is_frame else Entry(found)
 
     found = json.loads(table["json"][0], object_hook=entry)
-    summary = Summary(**{name: partial(found["summary"].get, name) for name in found["summary"]})
+    facts = {name: found["summary"][name] for name in Summary.__annotations__}
+    summary = Summary(**{name: partial(facts.get, name) for name in facts})
     return summary, found["recorded_as"]

@@ -199,7 +199,7 @@ def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
     nodes = run.nodes.select(*_KEYS, *_OF_NODES).unique(_KEYS, keep="first", maintain_order=True)
     rewrites = (
         run.rewrites.drop_nulls("node")
-        .select(*_KEYS, rewrite_line="line", rewrite_by="by", from_op="from_op")
+        .select(*_KEYS, rewrite_line="line", from_op="from_op")
         .unique(_KEYS, keep="first", maintain_order=True)
     )
     known = {"on": _KEYS, "how": "left", "nulls_equal": True, "maintain_order": "left"}
