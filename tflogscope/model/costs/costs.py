@@ -256,8 +256,8 @@ class Costs:
         is_wait = (
             self._executions.signatures["op"].str.contains(NEXT)[frame["signature"]] & self._known
         )
-        waits = rows(frame[["signature", *_SPAN]], pl.Series(where(is_wait)))
-        waits = waits.with_columns(row=pl.Series(where(is_wait), dtype=pl.UInt32))
+        row = pl.Series("row", where(is_wait), dtype=pl.UInt32)
+        waits = rows(frame[["signature", *_SPAN]], row).with_columns(row)
         runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])
         steps = (
             only(runs, rows(of_data, runs["step_row"]).fill_null(value=False))
