@@ -83,7 +83,7 @@ def onednn_facts(
     """What oneDNN ran: by primitive and implementation, reorders, first use, links.
 
     The frames have count and us (µs), the most time first; `reorders` are by the node and kernel
-    that caused them. `links` counts the lines by how sure it is which op ran them. `first_use` has
+    that caused them. `links` counts the lines by how certain their op is. `first_use` has
     first and later runs of each problem that ran again: its shape, types, layouts and way. `ops`
     are executions that ran primitives. `own_us`: see `Costs.own_us`. None if the log has no verbose
     line of oneDNN.
