@@ -43,7 +43,7 @@ def _verdict(verdict: dict[str, Any]) -> Iterator[doc.Node]:
 
 def _runs(verdict: dict[str, Any]) -> Iterator[doc.Node]:
     failed = [run for run in verdict["runs"] if not run["passed"]]
-    yield from (doc.Fact("ok", run["run"]) for run in verdict["runs"] if run["passed"])
+    yield from (doc.Fact("ok", doc.Code(run["run"])) for run in verdict["runs"] if run["passed"])
     yield from (doc.Section(run["run"], [*_verdict(run)]) for run in failed)
     said = f"{len(failed):,} of {count_of(len(verdict['runs']), 'run')} fail"
     yield doc.Section(said, (), tone="failed" if failed else "passed")

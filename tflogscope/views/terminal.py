@@ -123,7 +123,11 @@ class _Pen:
             while count > 1 and cell_len(safe(value + first(node.entries, count))) > room:
                 count -= 1
             value += first(node.entries, count)
-        self._say(value, before, node.tone)
+        if isinstance(node.text, doc.Code):  # a path that is broken can't be found or copied
+            self._console.print(text(before + value), style=STYLES[node.tone], soft_wrap=True)
+            self._begun = True
+        else:
+            self._say(value, before, node.tone)
         if node.children:
             self._gap()
             self.draw(node.children, indent + 2 * _STEP)
