@@ -1,6 +1,7 @@
 """How long `tflogscope` takes, as ratios of what else is to be waited for.
 
-usage: python speed.py LOG [REPEATS]    (an uncompressed log; 3 repeats if not said)
+LOG must not be compressed; 3 repeats if not said. `--against` runs each command with the
+project as it was at a commit as well, installed into a temporary environment.
 
 The commands run in turn, so that a busy machine is unfair to none. One run of each before the
 first that counts brings the log into the page cache. The ratios are of the least times. `rg` is
@@ -10,6 +11,7 @@ eight copies of the log.
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import shutil
@@ -58,8 +60,27 @@ def run(command: list[str]) -> Cost:
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * BYTES_PER_UNIT)
 
 
-def commands_on(log: Path, work: Path) -> dict[str, list[str]]:
-    """What is measured: commands on the log, on others made of it, and on lines of oneDNN."""
+def install(commit: str, work: Path) -> str:
+    """The Python of a new environment with the project as it was at a commit."""
+    tree, python = work / "before", work / "venv" / "bin" / "python"
+    tree.mkdir()
+    archive = work / "before.tar"
+    root = Path(__file__).parents[1]
+    for command in (
+        ["git", "-C", root, "archive", "--output", archive, commit],
+        ["tar", "--extract", "--file", archive, "--directory", tree],
+        [sys.executable, "-m", "venv", work / "venv"],
+        [python, "-m", "pip", "install", "--quiet", tree],
+    ):
+        subprocess.run(command, check=True)
+    return str(python)
+
+
+def commands_on(log: Path, work: Path, before: str | None) -> dict[str, list[str]]:
+    """What is measured: commands on the log, on others made of it, and on lines of oneDNN.
+
+    With `before`, another Python, each of ours is there twice: `NAME, before` runs in that one.
+    """
     ours = [sys.executable, "-m", "tflogscope"]
     names = ("copies.log", "log.zst", "small.log", "onednn.log", "logs")
     copies, packed, small, onednn, logs = (work / name for name in names)
@@ -103,8 +124,16 @@ def commands_on(log: Path, work: Path) -> dict[str, list[str]]:
             for workers in (1, 2)
         },
     }  # fmt: skip
-    found = shutil.which("rg") is not None
-    return {name: each for name, each in commands.items() if found or each[0] != "rg"}
+    if shutil.which("rg") is None:
+        commands = {name: each for name, each in commands.items() if each[0] != "rg"}
+    if before is None:
+        return commands
+    both: dict[str, list[str]] = {}
+    for name, command in commands.items():
+        both[name] = command
+        if "tflogscope" in command:
+            both[f"{name}, before"] = [before if part == ours[0] else part for part in command]
+    return both
 
 
 def onednn_lines() -> Iterator[str]:
@@ -137,10 +166,11 @@ def ratios(least: dict[str, float], peak: dict[str, int], size: int) -> Iterator
     yield "collect", f"{least['collect, 1'] / least['collect, 2']:.2f} x one worker's runs a second"
 
 
-def main(log: Path, repeats: int) -> None:
+def main(log: Path, repeats: int, commit: str | None) -> None:
     """Measure all commands in turn and print times and ratios."""
     with tempfile.TemporaryDirectory() as folder:
-        commands = commands_on(log, Path(folder))
+        before = install(commit, Path(folder)) if commit else None
+        commands = commands_on(log, Path(folder), before)
         costs: dict[str, list[Cost]] = {name: [] for name in commands}
         for turn in range(repeats + 1):
             for name, command in commands.items():
@@ -150,18 +180,27 @@ def main(log: Path, repeats: int) -> None:
     size = log.stat().st_size
     print(f"{log.name}: {size / 1e6:.1f} MB, {repeats} runs each, in turn; the least")
     least = {name: min(each.seconds for each in all_) for name, all_ in costs.items()}
+    processor = {name: min(each.processor for each in all_) for name, all_ in costs.items()}
     peak = {name: max(each.peak_bytes for each in all_) for name, all_ in costs.items()}
-    for name, all_ in costs.items():
-        processor = min(each.processor for each in all_)
+    for name in costs:
         print(
-            f"  {name:<15} {least[name]:7.3f} s  processor {processor:7.3f} s  "
+            f"  {name:<22} {least[name]:7.3f} s  processor {processor[name]:7.3f} s  "
             f"peak memory {peak[name] / 1e6:6.0f} MB"
         )
     for name, said in ratios(least, peak, size):
         print(f"{name}: {said}")
+    for name in costs:
+        if (old := f"{name}, before") in costs:
+            clock, work = (of[old] / of[name] for of in (least, processor))
+            print(f"{name}: {clock:.2f} x as fast as {commit}, by processor time {work:.2f} x")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 3)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("log", type=Path)
+    parser.add_argument("repeats", type=int, nargs="?", default=3)
+    parser.add_argument("--against", metavar="COMMIT")
+    asked = parser.parse_args()
+    main(asked.log, asked.repeats, asked.against)
