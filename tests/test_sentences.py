@@ -15,9 +15,9 @@ import pytest
 import tflogscope
 from tests.deep import first_quick
 from tests.samples import NAMES, raw_log, run_of
+from tests.sentence_rows import all_rows, read_rows, rows_said
 from tflogscope import Run
-from tflogscope.grammar.template import fields_of, tokens_of
-from tflogscope.model.common.sentences import TYPES, rows, words
+from tflogscope.model.common.sentences import FORMATS, Words, rows
 
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
     (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")
@@ -141,26 +141,52 @@ def test_no_sentence_has_a_hole(log: str) -> None:
         assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", said), text
 
 
-TEMPLATES = [
-    pytest.param(template, id=f"{kind} {row.id}")
-    for kind in ("finding", "limit", "answer", "verdict")
-    for row in rows(kind).values()
-    for template in (row.text, row.advice)
-]
+FIELD = re.compile(r"\{\w+(?::([^{}]*))?\}")
+PLURAL_OR_DIGITS = re.compile(r"[^|]+\|[^|]+|\.\d[%fg]")
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-def test_a_template_is_well_formed(template: str) -> None:
-    assert list(fields_of(tokens_of(template, TYPES))) or "$" not in template
+def test_a_row_is_a_sentence_as_it_is_read() -> None:
+    for name, sentence in all_rows().items():
+        formats = {each for each in FIELD.findall(sentence) if not PLURAL_OR_DIGITS.fullmatch(each)}
+        assert formats <= {"", *FORMATS}, name
+        words = FIELD.sub("", sentence.replace("{{", "").replace("}}", ""))
+        assert not {*"${}\n"} & {*words}, name
 
 
-def test_what_is_not_known_is_left_out() -> None:
-    text = "${n:number} op${n:(|s)}$[ in ${time:time}$]$(, by ${a:and}$|, by ${b:if}B$|, alone$)."
-    assert words(text, {"n": 1, "time": 0.0, "a": ["x", "y"]}) == "1 op in 0 µs, by x and y."
-    assert words(text, {"n": 2000, "time": None, "b": True}) == "2,000 ops, by B."
-    assert words(text, {"n": 0, "a": []}) == "0 ops, alone."
+def test_each_row_is_said_of_a_log_or_has_a_reason() -> None:
+    rows = read_rows()
+    shown, unseen = rows["shown"], rows["unseen"]
+    assert {*shown, *unseen} == {*all_rows()}, "python -m tests.sentence_rows writes it anew"
+    assert not {*shown} & {*unseen}
+    assert all(reason.endswith(".") for reason in unseen.values())
+
+
+SHOWN = sorted({*read_rows()["shown"].values()})
+
+
+@pytest.mark.parametrize("log", first_quick([(log,) for log in SHOWN]))
+def test_rows_are_said_with_all_their_facts(log: str) -> None:
+    shown = {name for name, of in read_rows()["shown"].items() if of == log}
+    assert shown <= rows_said(log)
+
+
+def test_the_first_row_whose_facts_are_there_is_said() -> None:
+    words = Words({"part": {"us": "{name} {us:time}", "always": "{name}"}})
+    rows = {"n names": "{n:op|ops} of {names:and}.", "n": "{n:op|ops}.", "always": "No op."}
+    assert words.first(rows, {"n": 1, "names": ["x", "y"]}) == "1 op of x and y."
+    assert words.first(rows, {"n": 2000, "names": []}) == "2,000 ops."
+    assert words.first(rows, {"n": 0}) == "No op."
+    assert words.first({"n": "{n}"}, {}) == ""
+    assert [*words.every({"n": "{n}.", "us": "{us:time}.", "x": "x"}, {"n": 5, "us": 0.0})] == [
+        "5.",
+        "0 µs.",
+    ]
+    parts = [{"name": "a", "us": 1500.0}, {"name": "b{c}"}]
+    assert words.first("{part}; {part:or}; {n:.1%}.", {"part": parts, "n": 0.5}) == (
+        "a 1.5 ms, b{c}; a 1.5 ms or b{c}; 50.0%."
+    )
     with pytest.raises(KeyError):
-        words(text, {})
+        words.first("{n}", {})
 
 
 PARTS = ("passes_us", "traces_us", "compile_us", "primitives_us", "xla_us", "run_us")

@@ -245,7 +245,7 @@ def test_a_function_without_nodes_is_no_example_of_nodes(opened: Open) -> None:
     log.exiting("__inference_compiled_5")
     log.first_call("__inference_f_6", 6, -11, Node(5, "mm", "MatMul", "x", "y"))
     [answer] = [each for each in summary_json(opened(log))["answers"] if each["id"] == "both-modes"]
-    assert "as in f;" in answer["text"]
+    assert "Such nodes are in f." in answer["text"]
 
 
 def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:

@@ -9,10 +9,10 @@ from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import CheckedRun, matching
 from tflogscope.checks.policy import Policy, default_policy
 from tflogscope.checks.rules import OF_ONEDNN, ROUNDING, RULES, Asked, Broken, Found
-from tflogscope.checks.values import DEFAULTS, KEYS, PARTS, Key
+from tflogscope.checks.values import DEFAULTS, KEYS, WORDS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.common.figures import count_of
-from tflogscope.model.common.sentences import listed, words
+from tflogscope.model.common.sentences import listed
 from tflogscope.model.common.source_text import source_text, why_unread
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _check(key: Key, asked: Asked, found: Found, baseline: Baseline) -> Check:
         key.id,
         asked.section.pattern,
         new <= found.may_be + ROUNDING,
-        words(key.text, facts, PARTS),
+        WORDS.said(key.text, key.more, facts),
         asked.limit,
         found.measured,
         tuple(each for each in violations if each.new > ROUNDING),
@@ -109,10 +109,10 @@ def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Vi
     return Violation(
         broken.subject,
         broken.amount,
-        words(key.violation, facts, PARTS),
+        WORDS.first(key.violation, facts),
         broken.source,
         broken.lines,
-        words(key.advice, facts, PARTS),
+        WORDS.first(key.advice, facts),
         baseline.take(key.id, broken.subject, broken.amount),
         broken.python,
     )

@@ -95,6 +95,7 @@ def unexpected_eager(asked: Asked) -> Found | None:
     facts = {
         "first": first.get("function"),
         "line": first.get("line"),
+        "uncalled": not first,
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }

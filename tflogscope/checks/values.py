@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
+from tflogscope.model.common.sentences import Sentences, Words
 
 _AFTER = ("first-call", "start")
 _MOST = 2**31  # of anything that is counted
@@ -80,9 +81,10 @@ class Key(NamedTuple):
     value: str
     default: Any = None  # None and () check nothing
     of_a_log: bool = False
-    text: str = ""
-    violation: str = ""
-    advice: str = ""
+    text: Sentences = ""
+    more: Sentences = ""
+    violation: Sentences = ""
+    advice: Sentences = ""
     cannot: str = ""
 
     def test(self, value: Any, where: str) -> Any:
@@ -91,7 +93,7 @@ class Key(NamedTuple):
 
 
 _CONTENT = packaged_toml("sentences/checks.toml")
-PARTS: Mapping[str, str] = _CONTENT["parts"]
+WORDS = Words(_CONTENT["phrases"])
 KEYS: Mapping[str, Key] = {row["id"]: Key(**row) for row in _CONTENT["key"]}
 _WITHOUT: Mapping[str, Any] = {"patterns": (), "causes": causes_that_count("never")}
 DEFAULTS: Mapping[str, Any] = {

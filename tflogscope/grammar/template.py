@@ -10,8 +10,7 @@
     $_                    one or more spaces
 
 Both engines start from the tokens made here: `pattern_of` gives the fast one its RE2 pattern,
-`exact.py` builds a pyparsing parser. No look-around and no backreference is used. What tflogscope
-says is written in the same language, with types of its own: `model/common/sentences.py`.
+`exact.py` builds a pyparsing parser. No look-around and no backreference is used.
 """
 
 from __future__ import annotations

@@ -1,115 +1,119 @@
 """Sentences are rows of `grammars/sentences/`: when each is said, in which words, what to do.
 
-Texts are templates in the language of the grammar's messages (`grammar/template.py`), which are
-written here, not read. A rule gives the facts; what it knows nothing of is left out:
+A rule gives facts; the key of a row names those that have to be there, `always` none:
 
-    ${name:type}        a fact; `TYPES` has the types
-    ${name:(one|many)}  the first text where the fact is 1, or a list of one; else the second
-    $[ ... $]           left out where one of the facts right inside it is not there
-    $( ... $| ... $)    the first part whose facts are all there; without any, nothing
-    ${name:if}          writes nothing; where a part has such facts, only these decide about it
+    advice.serial = "Pass num_parallel_calls=tf.data.AUTOTUNE to the map."
+    advice."saved restored" = "Checkpoints were written {saved} and read {restored} times."
 
-A fact is not there if it is None, false, 0, or an empty text or list; 0 µs are a time all the same.
-A fact may be a list of facts: `parts` of the file says how each is worded.
+A fact is not there if it is None, false, 0, or empty; a time of 0 µs is there. Fields are written
+as `str.format` writes them, or in a format of `FORMATS`; a list without one names its first four.
+Integers have separators, and a plural: `{count:op|ops}` is `1 op` or `2,000 ops`. A fact that
+consists of facts, or a list of such, is worded by the rows of its name in `[phrases]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.grammar.template import Blank, Field, Literal, OptionalPart, Token, tokens_of
 from tflogscope.model.common.figures import percent, spoken
 
 Facts = Mapping[str, Any]
+Sentences = str | Mapping[str, str]
+"""Rows by the facts that they need; one alone is said always."""
 _NAMED = 4  # of what a sentence lists
 
 
+class Words(string.Formatter):
+    """Puts facts into sentences."""
+
+    def __init__(self, phrases: Mapping[str, Sentences]) -> None:
+        self.phrases = phrases
+
+    def first(self, sentences: Sentences, facts: Facts) -> str:
+        """The first sentence whose facts are there; empty without any."""
+        return next(self.every(sentences, facts), "")
+
+    def every(self, sentences: Sentences, facts: Facts) -> Iterator[str]:
+        """The sentences whose facts are there."""
+        rows = {"always": sentences} if isinstance(sentences, str) else sentences
+        for needs, sentence in rows.items():
+            if needs == "always" or all(_is_there(facts.get(name)) for name in needs.split()):
+                yield self.vformat(sentence, (), facts)
+
+    def said(self, text: Sentences, more: Sentences, facts: Facts) -> str:
+        """The first sentence of a text, and each of what is said after it."""
+        return " ".join(filter(None, (self.first(text, facts), *self.every(more, facts))))
+
+    def get_value(self, key: int | str, args: object, kwargs: Facts) -> Any:  # noqa: ARG002  # the base class gives it
+        """A fact, in words."""
+        return self._phrase(str(key), kwargs[str(key)])
+
+    def _phrase(self, name: str, fact: Any) -> Any:
+        if isinstance(fact, Mapping):
+            return self.first(self.phrases[name], fact)
+        return [self._phrase(name, each) for each in fact] if isinstance(fact, list) else fact
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact as its field writes it."""
+        if "|" in format_spec:
+            return f"{value:,} {format_spec.split('|')[value != 1]}"
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        if isinstance(value, list):
+            return listed(value)
+        return format(value, format_spec or "," * isinstance(value, int))
+
+
 class Row(NamedTuple):
-    """A row. `text` and `advice` are templates; `where` is the place in TensorFlow or oneDNN."""
+    """A row: `where` is the place in TensorFlow or oneDNN that decides it."""
 
     id: str
-    text: str
     when: str
     """When it is said, for the docs."""
+    say: Words
+    text: Sentences = ""
+    """The sentence: the first that fits."""
+    more: Sentences = ""
+    """What is said after it: each that fits."""
     title: str = ""
-    lead: str = ""
+    lead: Sentences = ""
     """How a verdict begins that is made of the row; `title: subject` where there is none."""
-    message: str = ""
+    message: Sentences = ""
     """What the verdict quotes after that: what an error said."""
     severity: str = ""
-    advice: str = ""
+    advice: Sentences = ""
     where: str = ""
     set_by: Sequence[str] = ()
     """What a program calls the setting that a finding is about, to find the line to change."""
-    parts: Mapping[str, str] = {}
 
     def words(self, **facts: Any) -> str:
-        """The sentence."""
-        return words(self.text, facts, self.parts)
+        """The sentences."""
+        return self.say.said(self.text, self.more, facts)
 
     def leads(self, **facts: Any) -> tuple[str, str]:
         """The beginning of a verdict, and what it quotes."""
-        lead = self.lead or f"{self.title}$[: ${{subject:text}}$]"
-        return words(lead, facts, self.parts), words(self.message, facts, self.parts)
+        lead = self.lead or {"subject": f"{self.title}: {{subject}}", "always": self.title}
+        return self.say.first(lead, facts), self.say.said("", self.message, facts)
 
     def advised(self, **facts: Any) -> str:
         """What to do."""
-        return words(self.advice, facts, self.parts)
+        return self.say.first(self.advice, facts)
 
 
 @cache
 def rows(kind: str) -> dict[str, Row]:
     """The rows of `grammars/sentences/KINDs.toml` by their ids, in the order of the file."""
     content = packaged_toml(f"sentences/{kind}s.toml")
-    parts = content.get("parts", {})
-    return {row["id"]: Row(**row, parts=parts) for row in content[kind]}
+    say = Words(content.get("phrases", {}))
+    return {row["id"]: Row(**row, say=say) for row in content[kind]}
 
 
-def words(template: str, facts: Facts, parts: Mapping[str, str] | None = None) -> str:
-    """Put facts into a template.
-
-    Raises:
-        KeyError: a fact that is not in an optional part is missing.
-    """
-    return "".join(_written(token, facts, parts or {}) for token in _tokens(template))
-
-
-@cache
-def _tokens(template: str) -> tuple[Token, ...]:
-    return tokens_of(template, TYPES)
-
-
-def _written(token: Token, facts: Facts, parts: Mapping[str, str]) -> str:
-    if isinstance(token, Literal):
-        return token.text
-    if isinstance(token, Field):
-        return _fact(token, facts[token.name], parts)
-    if isinstance(token, Blank):
-        return " "
-    choices = (token.tokens,) if isinstance(token, OptionalPart) else token.parts
-    for choice in choices:
-        fields = [each for each in choice if isinstance(each, Field)]
-        deciding = [each for each in fields if each.type == "if"] or fields
-        if all(_is_there(each, facts) for each in deciding):
-            return "".join(_written(each, facts, parts) for each in choice)
-    return ""
-
-
-def _is_there(field: Field, facts: Facts) -> bool:
-    value = facts.get(field.name)
-    return value is not None if field.type == "time" else bool(value)
-
-
-def _fact(field: Field, value: Any, parts: Mapping[str, str]) -> str:
-    is_list = isinstance(value, list | tuple)
-    if field.choices:
-        return field.choices[(len(value) if is_list else value) != 1]
-    if is_list and field.name in parts:
-        value = [words(parts[field.name], each, parts) for each in value]
-    return TYPES[field.type](value)
+def _is_there(fact: Any) -> bool:
+    return isinstance(fact, float) or bool(fact)
 
 
 def listed(names: Sequence[object]) -> str:
@@ -128,21 +132,14 @@ def said_lines(lines: Sequence[int]) -> str:
     return f"lines {', '.join(shown)}"
 
 
-TYPES: dict[str, Callable[[Any], str]] = {
-    "text": str,
-    "number": "{:,}".format,
-    "figures": "{:.3g}".format,
+FORMATS: dict[str, Callable[[Any], str]] = {
     "time": spoken,
-    "percent": "{:.1%}".format,
     "share": lambda share: percent(share, 1),
-    "hundredths": "{:.2%}".format,
     "lines": said_lines,
-    "list": listed,
     "commas": ", ".join,
     "semicolons": "; ".join,
     "and": " and ".join,
     "or": " or ".join,
     "sentences": " ".join,
-    "if": lambda _: "",
 }
-"""How facts are written; `list` has the first of many names."""
+"""How facts are written, beside Python's own formats."""

@@ -65,7 +65,6 @@ def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
         facts = {
             "least": _TINY_US,
             "iterations": mine["iterations"][0],
-            "nodes": tiny.height,
             "control": of_control.height,
             "ops": most(tiny["op"].filter(~tiny["op"].is_in(_CONTROL))),
             "rest": whole - took or None,

@@ -37,13 +37,11 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from _failures(evidence)
     yield from _unfinished(evidence)
     recorded = evidence.recorded
-    torn = {"unread": recorded.onednn_unread_lines, "bad": recorded.bad_bytes}
-    rest, records = any(torn.values()) or bool(recorded.problems), many_unknown(recorded) or None
-    if rest or records:
+    facts: dict[str, Any] = {"bad": recorded.bad_bytes, "problems": recorded.problems}
+    facts |= {"records": many_unknown(recorded), "unread": recorded.onednn_unread_lines}
+    if any(facts.values()):
         lost = evidence.events.unread[:MOST_UNREAD]
-        facts = {**torn, "torn": any(torn.values()), "problems": recorded.problems}
-        facts |= {"records": records, "rest": rest}
-        count, source = recorded.onednn_unread_lines + (records or 0), recorded.sources[0]
+        count, source = facts["records"] + facts["unread"], recorded.sources[0]
         yield Finding("lines-lost", source, count, None, lost.tolist(), facts)
     frame = evidence.executions.frame
     if frame.height and not frame["duration_us"].count():
@@ -78,7 +76,6 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             "message": said.removeprefix(f"{subject}: "),
             "node": _node_of(_row_of(error or "", evidence), evidence),
             "printed": None if error else said,
-            "whole": not said.endswith("…"),
             "python": python,
             "memory": ending.signal == "SIGKILL",
             "asked": ending.signal in _ASKED,
@@ -113,7 +110,8 @@ def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
     if not one or len(places) != 1 or calls <= 1:
         return {}
     few, many = sorted((one[0], other[0]))
-    return {"edit": places[0], "few": few, "many": many} if few else {}
+    known = {"edit": places[0], "few": few, "many": many, "message": None, "node": None}
+    return known if few else {}
 
 
 def _row_of(error: str, evidence: Evidence) -> int | None:
@@ -137,15 +135,13 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
     for alike in evidence.failures.partition_by("op", "function", "code"):
         first = alike.row(0, named=True)
         ended = [name for names in alike["ended"].to_list() for name in names]
-        message = _cut(first["message"])
         facts = {
             "function": first["function"],
             "node": _node_of(first["row"], evidence),
             "times": alike.height if alike.height > 1 else None,
             "code": first["code"],
-            "message": message,
+            "message": _cut(first["message"]),
             "ended": most(pl.Series(ended)) if ended else [],
-            "whole": bool(ended) or not message.endswith("…"),
         }
         at, python = alike["at"].to_list(), _line_of(first["row"], evidence)
         yield Finding("failed-ops", first["op"] or "?", alike.height, None, at, facts, python)
@@ -170,8 +166,11 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
 
 
 def _cut(message: str) -> str:
+    """A message as a sentence."""
     message = _NODE_AROUND.sub("", message).strip().rstrip(".")
-    return message if len(message) <= _MESSAGE else message[: _MESSAGE - 1] + "…"
+    if len(message) > _MESSAGE:
+        return message[: _MESSAGE - 1] + "…"
+    return f"{message}." if message else ""
 
 
 def _unfinished(evidence: Evidence) -> Iterator[Finding]:

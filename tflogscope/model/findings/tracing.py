@@ -62,13 +62,15 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     ):
         function, again = str(traces["function"][0]), traces.slice(1)
         took = total(again["took_us"])
+        why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
         facts = {
-            **(_recorded(evidence, traces) or _difference(evidence.nodes, traces)),
+            **why,
+            "why": why,
             "traces": traces.height,
             "tracing": _tracing_recorded(evidence, again),
             "took": took,
             "times": _times(again, took or 0.0),
-            "warned": _warnings(evidence, function),
+            "warnings": _warnings(evidence, function),
         }
         at = again["at"].to_list()
         claims = _claim_retracing(evidence, again)
@@ -230,8 +232,9 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         # Where no record enters a call, what tracing wrote before its last record is not counted.
         "least": slowest["before_us"] is not None,
         "times": _times(most_of_all, took),
-        "later": slowest["later"],
         "later_us": slowest["later_us"],
+        "unended": slowest["later"] and slowest["later_us"] is None,
+        "once": not slowest["later"],
         # A part of what the caller waited for, where it is worth a word.
         "tracing": None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
         "calls": per.height if per.height > 1 else None,

@@ -112,7 +112,7 @@ def places_of(said: Summary, run: Tables) -> dict[str, str]:
     """The lines of the program that the verdict names, `train.py:31`, by what they are."""
     facts = _verdict_facts(said, run)[1]
     at, edit = facts.get("started") or facts.get("place"), facts.get("edit")
-    places = {"edit": edit, "compute": at} if facts.get("op") else {"at": at, "edit": edit}
+    places = {"edit": edit, "compute": at} if facts.get("busiest") else {"at": at, "edit": edit}
     return {name: place for name, place in places.items() if place}
 
 
@@ -156,11 +156,11 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
-    facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
+    facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings), "clean": not first}
     if first:
-        lead = said.lead or Entry(words="", message="", edit=None)
-        facts |= {"lead": lead.words, "message": lead.message, "edit": lead.edit}
-        facts |= {"place": first["python"], "inside": _inside(first["python"], said)}
+        lead, place = said.lead or Entry(words="", message="", edit=None), first["python"]
+        facts |= {"message": lead.message, "edit": lead.edit, "place": place}
+        facts["lead"] = {"words": lead.words, "place": place, "inside": _inside(place, said)}
         # What failed in a graph is what a program crashes of.
         same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
         facts["more"] = len(errors or warnings) - 1 - same
@@ -173,12 +173,12 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["launched"] = said.recorded.envelope != CTEST
         return _SEVERAL, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
-        facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
-        of = whole_of(time, first["in_loops_us"], run.repeated, span)
-        facts |= {"span": of and of.us, "in_loops": of and of.in_loops}
-        facts["share"] = time / of.us if of else None
+        if (time := first["time_us"]) is not None:
+            of = whole_of(time, first["in_loops_us"], run.repeated, span)
+            share = {"span": of.us, "in_loops": of.in_loops, "share": time / of.us} if of else {}
+            facts["saves"] = {"time": time, **share}
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         alone = onednn_verdict(said)
@@ -198,9 +198,12 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:
     """What a verdict says of what computes most."""
-    op, place, function, share = busiest_of(run) or (None, None, None, None)
-    inside = _inside(place, said) if place else function
-    return {"op": op, "of_compute": share, "place": place, "inside": inside}
+    busiest = busiest_of(run)
+    if busiest is None:
+        return {}
+    place = busiest.python
+    function = _inside(place, said) if place else busiest.function
+    return {"busiest": {**busiest._asdict(), "function": function}, "place": place}
 
 
 def _making(run: Tables) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def limit_facts(evidence: Evidence, eager: Entry, graph: Entry) -> list[Entry]:
     found = {**_by_level(evidence, eager, graph), **_others(evidence)}
     known = {"recorded": recorded.recorded_by_tflogscope, "kept_back": KEPT_BACK}
     limits = [
-        Entry(id=row.id, text=row.words(**known, **facts))
+        Entry(id=row.id, text=f"{row.words(**known, **facts)} {row.advised(**facts)}".rstrip())
         for row in sentences.rows("limit").values()
         if (facts := found.get(row.id)) is not None
     ]
