@@ -119,8 +119,9 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         & ~pl.col("rule").is_in(settled)
     )
     for nodes in left.partition_by("reason"):
-        rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True)]
         doubles = nodes.filter(pl.col("dtype") == "DT_DOUBLE")
+        known = pl.concat([doubles["rule"], nodes["rule"]])  # a verdict names float64 first
+        rules = [RULES[rule] for rule in known.unique(maintain_order=True)]
         facts = {
             "passes": _passes(evidence, rules),
             "runs": int(nodes["executions"].sum()),

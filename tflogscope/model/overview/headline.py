@@ -29,7 +29,6 @@ from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 from tflogscope.model.overview.onednn_headline import onednn_verdict
 from tflogscope.model.overview.step_calls import later_steps
-from tflogscope.sources.streams import CTEST
 
 if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
@@ -170,7 +169,6 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     if _SEVERAL in limits and not errors:
         started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
         facts["started"] = next(iter(started), None)
-        facts["launched"] = said.recorded.envelope != CTEST
         return _SEVERAL, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         # The change that pays most is the first that the advice names.
@@ -212,10 +210,9 @@ def _making(run: Tables) -> dict[str, Any]:
     made = known.filter(pl.col("phase").is_in(_MAKING))
     at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
     loops = float(known["repeats_us"].sum())
-    return {
-        "making": at_first if at_first > max(loops, _WAITED_FOR) else None,
-        "loops": loops or None,
-    }
+    if at_first <= max(loops, _WAITED_FOR):
+        return {}
+    return {"making": {"time": at_first, "loops": loops or None}}
 
 
 def _waiting(run: Tables) -> dict[str, Any]:
