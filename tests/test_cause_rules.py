@@ -29,8 +29,8 @@ TAPE = "./tensorflow/c/eager/tape.h"
 FUNCTION = "__inference_f_7"
 RULES = cause_grammar().rules
 SHOWN = {f"{rule.id}-{number}": shown for rule in RULES for number, shown in enumerate(rule.shown)}
-# By the op alone, by what `record` did not write, and what is left.
-BY_NOTHING = {"constant", "other-process", "no-program", "no-python", "no-function"}
+# By the op alone, by what `record` wrote or did not write, and what is left.
+BY_NOTHING = {"constant", "library", "other-process", "no-program", "no-python", "no-function"}
 
 
 # ---- each pattern on a piece of a real log ------------------------------------------------------

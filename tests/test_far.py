@@ -321,3 +321,43 @@ def test_what_a_library_has_traced_again_is_no_argument_of_the_program(tmp_path:
     assert "epoch" in advice[0]
     assert "belongs to tensorflow_probability" in advice[1]
     assert "epoch" not in advice[1]
+
+
+# ---- libraries -----------------------------------------------------------------------------------
+
+
+def unexpected(name: str) -> dict[str, int]:
+    """How often unexpected eager ops ran, by the line of the program."""
+    run = tflogscope.open_log(LOGS / f"{name}__tf2.21.0.log.zst")
+    return dict(run.unexpected_eager.group_by("python").len().rows())
+
+
+@pytest.mark.parametrize("name", ["tfp_lbfgs", "gpflow_regression"])
+def test_what_a_library_runs_in_code_of_its_own_does_not_count(name: str) -> None:
+    assert unexpected(name) == {}
+    run = tflogscope.open_log(LOGS / f"{name}__tf2.21.0.log.zst")
+    assert run.check().passed
+    assert run.timeline["cause"].cast(pl.String).is_in(["library"]).sum() > 100
+    assert "no-function" not in run.findings["id"].to_list()
+
+
+def test_what_a_library_calls_back_counts() -> None:
+    # Three calls of the objective: Sub, Cosh, Sum, and their gradients, Reshape, Tile, Sinh, Mul.
+    assert unexpected("tfp_callback") == {"tfp_callback.py:11": 9, "tfp_callback.py:15": 12}
+
+
+def test_a_module_that_the_program_calls_eagerly_counts() -> None:
+    assert unexpected("sonnet_eager") == {"sonnet_eager.py:19": 5 * 5}
+
+
+def test_explain_names_the_library_and_the_line_that_called_it() -> None:
+    log = str(LOGS / "tfp_lbfgs__tf2.21.0.log.zst")
+    said = run_command("explain", log, "--op", "LogicalOr").stdout.decode()
+    (line,) = (
+        number
+        for number, text in enumerate(
+            (LOGS.parent / "programs" / "tfp_lbfgs.py").read_text().splitlines(), start=1
+        )
+        if "lbfgs_minimize" in text
+    )
+    assert f"tensorflow_probability, called at tfp_lbfgs.py:{line}" in " ".join(said.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import tflogscope
 from tests.command import Ended, run_command
+
+HOOK = Path(tflogscope.__file__).parent / "recording" / "hook"
 
 TENSORFLOW = {
     "pywrap_tfe": """
@@ -115,6 +119,44 @@ def test_each_op_and_each_node_has_its_line() -> None:
     ]
     threads = [words[1] for words in lines if words[0] == "op"]
     assert threads[0] == threads[1] != threads[2]
+
+
+def test_an_installed_package_that_the_program_called_is_in_the_stack(program: Path) -> None:
+    package = program / "packages" / "site-packages"
+    (package / "wrapt").mkdir(parents=True)
+    (package / "wrapt" / "__init__.py").write_text("def call(function, x): return function(x)\n")
+    (package / "loops.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        "def minimize(loss, x): loss(x); return math_ops.add(x, x)\n"
+    )
+    (program / "train.py").write_text(
+        "import sys; sys.path.insert(0, 'packages/site-packages')\n"
+        "import functools, loops, wrapt\n"
+        "def loss(x): return loops.math_ops.add(x, 1)\n"
+        "functools.partial(wrapt.call, functools.partial(loops.minimize, loss))(2)\n"
+        "wrapt.call(loss, 3)\n"
+    )
+    _, lines = record("train.py")
+    module = ["train.py", 4, "<module>"]
+    loss = ["train.py", 3, "loss"]
+    stacks = [json.loads(words[2]) for words in lines if words[0] == "stack"]
+    assert stacks == [
+        [loss, module],
+        ["package:loops", module],
+        [loss, ["train.py", 5, "<module>"]],
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(HOOK.glob("*.py")), ids=lambda path: path.stem)
+def test_python_3_8_can_run_the_hook(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 8))
+    statements = [each for each in tree.body if isinstance(each, ast.Assign)]
+    subscripts = (each for statement in statements for each in ast.walk(statement))
+    assert not [
+        ast.unparse(each)
+        for each in subscripts
+        if isinstance(each, ast.Subscript) and ast.unparse(each.value) in ("dict", "list", "tuple")
+    ]
 
 
 @pytest.mark.usefixtures("program")

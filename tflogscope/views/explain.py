@@ -196,7 +196,9 @@ def _cause(entry: Facts) -> doc.Item:
     cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
     head = f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}"
     if entry["why"]:
-        return _said(head, doc.Paragraph((f"{entry['why']} ", _lines(entry))), *_change(entry))
+        run_by = [doc.Fact("run by", each) for each in entry["run_by"][:_GROUPS_SHOWN]]
+        said = doc.Paragraph((f"{entry['why']} ", _lines(entry)))
+        return _said(head, said, *run_by, *_change(entry))
     why = "The log doesn't show why. "
     if entry["cause"] is None:
         why = "Python called the function; its ops ran as a graph. "

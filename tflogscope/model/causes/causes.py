@@ -6,6 +6,7 @@ what TensorFlow's and Keras's Python code does in which order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,8 +153,22 @@ _MADE = ("constant", "dataset", "lifted-initializer", "optimizer-slots", "variab
 _OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
 # What a metric of the program, or a function that a metric was given, asks for in other functions.
 _OF_METRIC = r"^(?:[^<;][^;]*;)+<metric>(?:;|$)"
+_PACKAGE = r"^(?:<\w+>;)*<package:([^>]+)>;"
+LIBRARY = "library"
+"""The rule of what such a package ran in code of its own."""
 # A callback reads the learning rate: Keras works a schedule out for it (Optimizer.learning_rate).
 _OF_SCHEDULE = r"^<optimizer>;[^<;][^;]*;<callback>(?:;|$)"
+
+
+def package_of(frames: pl.Expr) -> pl.Expr:
+    """The module of an installed package that the nearest frame of the program called."""
+    return frames.str.extract(_PACKAGE)
+
+
+def _runs_its_own(module: pl.Expr) -> pl.Expr:
+    """Whether what a module of a package does is not the program's own."""
+    packages = "|".join(map(re.escape, cause_grammar().parts_of_programs))
+    return module.is_not_null() & ~module.str.contains(rf"^(?:{packages})(?:\.|$)")
 
 
 def _own() -> pl.Expr:
@@ -185,6 +200,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
         of_metric=pl.col("frames").str.contains(_OF_METRIC),
         of_schedule=pl.col("frames").str.contains(_OF_SCHEDULE),
+        library=_runs_its_own(package_of(pl.col("frames"))),
         eager_step=~pl.col("frames").str.extract(_IN_STEP).str.contains(_NOT_OF_STEP),
     )
     table = pl.DataFrame(
@@ -201,6 +217,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
     ]
     never, always = causes_that_count("never"), causes_that_count("always")
     counts = ~pl.col("cause").is_in((*never, *always))
+    proven.append(pl.when(counts & pl.col("library")).then(pl.lit(LIBRARY)))
     for mark, id_, only_made in _PROVEN:
         holds = (pl.col("mark") == mark) & ~pl.col("cause").is_in(_WIDER)
         proven.append(pl.when(holds & makes if only_made else holds).then(pl.lit(id_)))

@@ -40,7 +40,7 @@ class CauseRule(NamedTuple):
     frames: tuple[str, ...] = ()
     """Frames of TensorFlow or Keras, one of which asked for such an op where its stack is known."""
     own: bool = False
-    """Whether TensorFlow or Keras asks for it itself, where no program can avoid it."""
+    """Whether TensorFlow or a library asks for it itself, where no program can avoid it."""
     makes_variable: bool = False
     """Whether it makes a variable, which a program does once: models are built like that."""
 
@@ -64,6 +64,8 @@ class CauseGrammar(NamedTuple):
     words: Words
     variables: dict[str, str]
     """Tags of variables, each with the regular expression that their names match."""
+    parts_of_programs: tuple[str, ...]
+    """Modules of packages whose ops count as those of the program that calls them."""
 
 
 @cache
@@ -79,6 +81,7 @@ def cause_grammar() -> CauseGrammar:
         tuple(_rule(**entry) for entry in content["graph-rule"]),
         Words(content["words"], patterns),
         content["variables"],
+        tuple(content["parts_of_programs"]),
     )
 
 

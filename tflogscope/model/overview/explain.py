@@ -15,6 +15,7 @@ import polars as pl
 from tflogscope.errors import UsageError, did_you_mean
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
+from tflogscope.model.causes.causes import LIBRARY, package_of
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.common.figures import round_time, summed
 from tflogscope.model.common.names import MERGED, is_rewritten
@@ -133,6 +134,13 @@ class Explainer:
         facts = self._facts({"at": place}, rows)
         return facts | {"ops": _asked(rows), "itself": int(own.sum())}
 
+    def _run_by(self, rows: pl.DataFrame) -> list[str]:
+        """The packages that ran rows, and where the program called them."""
+        stacks = self._run.stacks.select("id", "python", package=package_of(pl.col("frames")))
+        called = stacks.filter(pl.col("id").is_in(rows["stack"].implode()))
+        named = pl.format("{}, called at {}", pl.col("package").str.extract(r"^([^.]+)"), "python")
+        return called.select(named.unique(maintain_order=True)).to_series().to_list()
+
     def _nearest(self, line: int) -> str:
         nodes = self._run.rewrites.filter(pl.col("line") == line)["node"].drop_nulls()
         if len(nodes):
@@ -170,6 +178,7 @@ class Explainer:
                     "kernels": _counts(here),
                     "lines": here["line"].head(_LINES).to_list(),
                     "evidence": sorted(evidence),
+                    "run_by": self._run_by(here) if rule == LIBRARY else [],
                 }
             )
         causes.sort(key=lambda entry: (-_cost(entry), -entry["runs"], entry["lines"]))

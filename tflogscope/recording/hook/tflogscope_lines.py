@@ -28,7 +28,7 @@ import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter, time
 from types import CodeType, FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tflogscope_autograph import (  # type: ignore[import-not-found]  # it is beside this file
     Origin,
@@ -43,6 +43,8 @@ _NAME = 300  # characters of a file's or a function's name
 _KNOWN = 1 << 16  # so many places are remembered
 _TIMED = 10_000  # so many lines are timed
 
+_PACKAGES = ("/site-packages/", "/dist-packages/")
+_DECORATORS = {"check_shapes", "decorator", "jaxtyping", "typeguard", "wrapt"}  # they run nothing
 # Whose frames are left out, besides all that is installed.
 _LIBRARIES = {"tensorflow", "keras", "tf_keras", "keras_core", "tensorflow_estimator"}
 # Frames that are left out but say something: what is in the file's name, and what is written; of
@@ -86,8 +88,12 @@ _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # TensorFlow reads it when it first wants to 
 _BEFORE = os.environ.get(_SWITCH)
 
 
-_Codes = dict[int, tuple[CodeType, bool, str]]
-_Known = tuple[_Codes, dict[tuple[Any, ...], int]]  # codes, and numbers of stacks
+if TYPE_CHECKING:  # Python 3.8 can't run these
+    # A code, whether it is the user's own, its mark, and its module in a package ("": it is the
+    # user's, of TensorFlow or of Keras; None: of Python or of a decorator, which say nothing).
+    _Kind = tuple[CodeType, bool, str, str | None]
+    _Codes = dict[int, _Kind]
+    _Known = tuple[_Codes, dict[tuple[Any, ...], int]]  # codes, and numbers of stacks
 
 
 class _Lines:
@@ -147,16 +153,20 @@ class _Lines:
             self.known = ({}, {})
         (codes, stacks), first = self.known, frame
         key: list[int | str] = []
-        own = False
+        own, entered = False, ""
         while frame is not None:
             code = frame.f_code
-            _, is_own, mark = codes.get(id(code)) or self._kind(code, frame, codes)
+            _, is_own, mark, package = codes.get(id(code)) or self._kind(code, frame, codes)
             if mark and not (key and key[-1] == mark):
                 key.append(mark)
             if is_own:
+                if entered and not own:
+                    key.append(entered)
                 own = True
                 key.append(id(code))
                 key.append(frame.f_lasti)
+            if package is not None:
+                entered = package
             frame = frame.f_back
         if not own:
             return 0
@@ -165,34 +175,46 @@ class _Lines:
             number = stacks[tuple(key)] = self._new(first, codes)
         return number
 
-    def _kind(self, code: CodeType, frame: FrameType, codes: _Codes) -> tuple[CodeType, bool, str]:
-        """Whether a frame is the user's own, and what it says; "": nothing."""
-        name, module = code.co_filename, frame.f_globals.get("__name__", "")
+    def _kind(self, code: CodeType, frame: FrameType, codes: _Codes) -> _Kind:
+        """Whether a frame is the user's own, what it says ("": nothing), and its package."""
+        name, module = code.co_filename, str(frame.f_globals.get("__name__", ""))
         own, mark = True, ""
+        package: str | None = ""
         origins = self.generated.get(name)
         if origins:  # AutoGraph rewrites functions of Keras, too
             name, module = origins.file, ""
         if name.startswith("<"):  # `<string>` is the program with `python -c`, else it is called
             main = getattr(sys.modules.get("__main__"), "__file__", None) is None
             own = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
+            package = "" if own else None
         else:
             path = os.path.abspath(name).replace(os.sep, "/")  # noqa: PTH100
-            outside = str(module).partition(".")[0] in _LIBRARIES or "__autograph_generated" in path
-            if outside or path.startswith(self.installed) or "/site-packages/" in path:
+            top = module.partition(".")[0]
+            outside = top in _LIBRARIES or "__autograph_generated" in path
+            packaged = any(each in path for each in _PACKAGES)
+            if outside or packaged or path.startswith(self.installed):
                 own, mark = False, _mark(path, code.co_name)
+                known = packaged and top not in _DECORATORS
+                package = "" if outside else module if known else None
         if own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
             mark = "metric"
-        found = codes[id(code)] = (code, own, mark)  # a code that is kept keeps its id
+        found = codes[id(code)] = (code, own, mark, package)  # a code that is kept keeps its id
         return found
 
     def _new(self, frame: FrameType | None, codes: _Codes) -> int:
         frames: list[object] = []
+        entered, nearest = "", True
         while frame is not None and len(frames) < _FRAMES:
-            _, own, mark = codes.get(id(frame.f_code), (None, False, ""))
+            _, own, mark, package = codes.get(id(frame.f_code), (None, False, "", ""))
             if mark and (not frames or frames[-1] != mark):
                 frames.append(mark)
             if own:
+                if entered and nearest:
+                    frames.append(f"package:{entered}")
+                nearest = False
                 frames.append(self._place(frame))
+            if package is not None:
+                entered = package
             frame = frame.f_back
         text = _text(json.dumps(frames, separators=(",", ":")))
         while len(text) > _LINE:
