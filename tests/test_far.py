@@ -361,3 +361,15 @@ def test_explain_names_the_library_and_the_line_that_called_it() -> None:
         if "lbfgs_minimize" in text
     )
     assert f"tensorflow_probability, called at tfp_lbfgs.py:{line}" in " ".join(said.split())
+
+
+# ---- test runners --------------------------------------------------------------------------------
+
+
+def test_the_first_screen_says_which_tests_the_log_lacks() -> None:
+    said = run_command("analyze", str(LOGS / "pytest_xdist__tf2.21.0.log.zst")).stdout.decode()
+    lines = said.splitlines()
+    assert len(lines) <= 40
+    assert "The log lacks 4 tests that passed" in " ".join(lines[:4])
+    other = run_command("analyze", str(LOGS / "bars__tf2.21.0.log.zst")).stdout.decode()
+    assert "lacks" not in other

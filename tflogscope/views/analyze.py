@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tflogscope.model.common import sentences
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
 from tflogscope.model.common.names import CALLING_OPS, MERGED
 from tflogscope.model.common.recorded import is_busy
@@ -100,8 +101,10 @@ def first_screen(
     facts, room = run.summary, doc.Room()
     if not facts.eager.kinds and not facts.graph.kinds:  # of oneDNN alone, or nothing ran
         return analyze_document(run, part, number, runs)
+    limits = sentences.rows("limit")
     return [
         *_head(run, part, number, runs),
+        *(doc.Paragraph(each.text) for each in facts.limits if limits[each.id].miscounts),
         *time_section(run, least=_LEAST_PHASE),
         findings_section(run, most=1),
         ops_section(run, room, _FIRST_OPS),
