@@ -373,3 +373,30 @@ def test_the_first_screen_says_which_tests_the_log_lacks() -> None:
     assert "The log lacks 4 tests that passed" in " ".join(lines[:4])
     other = run_command("analyze", str(LOGS / "bars__tf2.21.0.log.zst")).stdout.decode()
     assert "lacks" not in other
+
+
+# ---- four workers --------------------------------------------------------------------------------
+
+FOUR = [LOGS / f"four_worker{number}__tf2.21.0.log.zst" for number in range(4)]
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_each_of_four_workers_has_what_its_program_counted(number: int) -> None:
+    run = tflogscope.open_log(FOUR[number])
+    (truth,) = re.findall(r"TRUTH (\{.*?\})", unpacked(FOUR[number]).decode())
+    counted = json.loads(truth)
+    assert counted["task"] == number
+    found = eager(run)
+    assert found["Abs"] == counted["abs"]
+    assert sum(count for op, count in found.items() if "_step_" in op) == counted["calls"]
+    assert run.functions.filter(function="step")["traces"].to_list() == [counted["traces"]]
+
+
+def test_ranks_are_known_by_the_tasks_of_records_and_the_slow_one_is_named() -> None:
+    done = run_command("ranks", *map(str, FOUR), "--json")
+    (facts,) = json.loads(done.stdout)["runs"]
+    assert [each["rank"] for each in facts["ranks"]] == ["0", "1", "2", "3"]
+    slow = facts["slow"]
+    assert (slow["rank"], slow["steps"], slow["of"]) == ("2", 5, 5)
+    assert 120_000 < slow["wait_us"] < 200_000, "it slept for 150 ms"
+    assert {each["subject"] for each in facts["differences"]} == {"Abs"}

@@ -16,6 +16,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Grammar
+from tflogscope.model.calls.processes import worker_of
 from tflogscope.model.common.origin import place_of, tensorflow_version
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
@@ -208,7 +209,10 @@ def _facts(run: LogRun, named: Named) -> Row:
         "rewriters": json.dumps(run.rewriters),
     }
     host, rank = place_of(settings)
-    rank = run.sources[0].rank if rank is None else rank
+    source = run.sources[0]
+    rank = source.rank if rank is None else rank
+    if rank is None and not source.process:  # that of one input is known by its name
+        rank = worker_of(run.events)
     if "rank" not in named.fields:
         found["rank"] = rank
     if "host" not in named.fields:

@@ -62,11 +62,24 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     return {"line": line, "library": None if at is None else library, **by_launcher}
 
 
+def worker_of(events: Events) -> int | None:
+    """The number of the worker that wrote the log; None: its records name no worker, or more."""
+    named = _named_tasks(events).filter(pl.col("job") != "localhost")
+    return int(named["number"][0]) if named["job"].to_list() == ["worker"] else None
+
+
+def _named_tasks(events: Events) -> pl.DataFrame:
+    """The tasks that devices in records name: job, number."""
+    devices = pl.concat([events.definitions["device"], read_executing(events)["device"]])
+    job, number = (pl.col("device").str.extract(_TASK, group) for group in (1, 2))
+    named = devices.unique().to_frame("device").select(job=job, number=number)
+    return named.drop_nulls().unique()
+
+
 def _names_several(events: Events) -> bool:
     """Whether records name more than one task, or lines of `record` more than one process."""
-    devices = pl.concat([events.definitions["device"], read_executing(events)["device"]])
-    tasks = devices.unique().str.extract(_TASK, 0).drop_nulls().unique()
-    return len(tasks) > 1 or events.messages("python_op")["process"].n_unique() > 1
+    several = events.messages("python_op")["process"].n_unique() > 1
+    return several or _named_tasks(events).height > 1
 
 
 def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
