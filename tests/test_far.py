@@ -400,3 +400,13 @@ def test_ranks_are_known_by_the_tasks_of_records_and_the_slow_one_is_named() -> 
     assert (slow["rank"], slow["steps"], slow["of"]) == ("2", 5, 5)
     assert 120_000 < slow["wait_us"] < 200_000, "it slept for 150 ms"
     assert {each["subject"] for each in facts["differences"]} == {"Abs"}
+
+
+# ---- the client of a tf.data service -------------------------------------------------------------
+
+
+def test_a_dataset_of_a_service_is_no_eager_op_of_the_program() -> None:
+    found = eager(tflogscope.open_log(LOGS / "tfdata_client__tf2.21.0.log.zst"))
+    assert found["IteratorGetNext"] == (9 + 1) + (5 + 1)
+    assert sum(count for op, count in found.items() if "_step_" in op) == 9 + 5
+    assert unexpected("tfdata_client") == {"svc_client2.py:19": 4}
