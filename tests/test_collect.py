@@ -20,6 +20,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.dying import die, die_once
 from tests.killing import ended_at
 from tests.samples import path_of, run_of
 from tflogscope.cli.main import main
@@ -482,20 +483,6 @@ def test_a_directory_that_is_no_store_is_left_alone(logs: Path) -> None:
     before = content(logs)
     assert main(["collect", str(logs), "-o", str(logs)]) == 2
     assert content(logs) == before
-
-
-def die_once(marker: str, value: int) -> int:
-    """End this process without a word, the first time."""
-    if value == 2 and not Path(marker).exists():
-        Path(marker).touch()
-        os._exit(1)
-    return value
-
-
-def die(value: int) -> int:
-    if value == 2:
-        os._exit(1)
-    return value
 
 
 @pytest.mark.thorough
