@@ -21,7 +21,9 @@ NS = 2**63
 @pytest.mark.parametrize(
     "name", ["control_flow__tf2.20.0__vlog2", "link_shapes__tf2.20.0__vlog2__inter8"]
 )
-def test_a_log_with_damaged_dates_is_drawn(tmp_path: Path, name: str, date: str) -> None:
+def test_a_log_with_damaged_dates_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, date: str
+) -> None:
     lines = raw_log(name).splitlines(keepends=True)
     damaged = re.compile(rb"^\d{4}-\d\d-\d\d")
     path = tmp_path / "run.log"
@@ -31,7 +33,10 @@ def test_a_log_with_damaged_dates_is_drawn(tmp_path: Path, name: str, date: str)
             for number, line in enumerate(lines[:2000])
         ]
         path.write_bytes(b"".join(some))
-        frame = open_log(path).slices.frame
+        run = open_log(path)
+        # The commands share it.
+        monkeypatch.setattr("tflogscope.cli.inputs.open_with", lambda *_, run=run, **__: run)
+        frame = run.slices.frame
         assert (frame["end_ns"] >= frame["begin_ns"]).all()
         assert frame["begin_ns"].is_between(0, NS // 2).all()
         for command, output in ("trace", "a.json"), ("report", "a.html"):
