@@ -9,9 +9,10 @@ import quopri
 import re
 import textwrap
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -50,6 +51,13 @@ def opened(path: Path, text: str) -> Run:
     return open_log(path)
 
 
+@cache
+def log_of(name: str) -> Run:
+    """These lines as a log, opened once; its tables don't read the file again."""
+    with TemporaryDirectory() as folder:
+        return opened(Path(folder) / "run.log", piece_of(name))
+
+
 def said(run: Run) -> list[pl.DataFrame]:
     """What a log says, without the numbers of its lines, and what is estimated from these."""
     lines = pl.selectors.contains("line", "source", "work_us", "steady_us")
@@ -64,7 +72,7 @@ def test_lines_that_were_folded_are_put_together_again(
     tmp_path: Path, name: str, width: int
 ) -> None:
     text = piece_of(name)
-    log = opened(tmp_path / "run.log", text)
+    log = log_of(name)
     paste = opened(tmp_path / "paste.log", folded(text, width))
     assert paste.summary.recorded.envelope == f"lines folded at {width} columns"
     for mine, its in zip(said(paste), said(log), strict=True):
@@ -79,7 +87,7 @@ def test_lines_that_were_folded_are_put_together_again(
 def test_times_with_a_decimal_comma_are_read_or_counted(tmp_path: Path, name: str) -> None:
     """A repair is for inputs of which a tenth needs it (`sources/repairs.py`)."""
     text = piece_of(name)
-    log = opened(tmp_path / "run.log", text)
+    log = log_of(name)
     paste = opened(tmp_path / "paste.log", _DECIMALS.sub(r"\1,\2,\3", text))
     repaired = "decimal commas" in (paste.summary.recorded.envelope or "")
     lost = 0 if repaired else len(_DECIMALS.findall(text))
@@ -209,8 +217,7 @@ HELD_BACK = (WHOLE["curly quotes"], "function_mlp__tf2.13.1__vlog2__buffered")
 
 @pytest.mark.parametrize(("change", "name"), [*logs_for(WHOLE), HELD_BACK])
 def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: str) -> None:
-    text = piece_of(name)
-    log, paste = opened(tmp_path / "run.log", text), opened(tmp_path / "paste.log", change(text))
+    log, paste = log_of(name), opened(tmp_path / "paste.log", change(piece_of(name)))
     for mine, its in zip(said(paste), said(log), strict=True):
         assert mine.equals(its)
 
@@ -219,9 +226,8 @@ def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: 
 @pytest.mark.parametrize("shape", ["coloured", "kernel's clock", "pytest", "named", "Airflow"])
 def test_what_failed_failed_in_a_paste(tmp_path: Path, shape: str) -> None:
     """The line that says so is not a record, so it is not found in the middle of a line."""
-    text = piece_of("error__tf2.13.1__vlog2")
-    log = opened(tmp_path / "run.log", text)
-    paste = opened(tmp_path / "paste.log", WHOLE[shape](text))
+    name = "error__tf2.13.1__vlog2"
+    log, paste = log_of(name), opened(tmp_path / "paste.log", WHOLE[shape](piece_of(name)))
     assert "failed" in log.timeline["status"]
     for mine, its in zip(said(paste), said(log), strict=True):
         assert mine.equals(its)
@@ -243,10 +249,9 @@ def test_what_a_paste_lost_is_counted(
     tmp_path: Path, change: Callable[[str], str], name: str
 ) -> None:
     """Or it is the log."""
-    text = piece_of(name)
-    log = opened(tmp_path / "run.log", text)
+    log = log_of(name)
     try:
-        paste = opened(tmp_path / "paste.log", change(text))
+        paste = opened(tmp_path / "paste.log", change(piece_of(name)))
     except NothingRecognised:
         return
     same = all(mine.equals(its) for mine, its in zip(said(paste), said(log), strict=True))
@@ -284,9 +289,8 @@ def test_records_with_something_behind_them_are_lost_and_that_is_said(
     ids=["Loki", "asciinema", "Kaggle"],
 )
 def test_records_in_json_of_any_form_are_read(tmp_path: Path, change: Callable[[str], str]) -> None:
-    text = piece_of("function_mlp__tf2.16.2__vlog2")
-    log = opened(tmp_path / "run.log", text)
-    paste = opened(tmp_path / "paste.log", change(text))
+    name = "function_mlp__tf2.16.2__vlog2"
+    log, paste = log_of(name), opened(tmp_path / "paste.log", change(piece_of(name)))
     for table in ("timeline", "ops", "primitives"):
         mine, its = (getattr(each, table).drop("source", strict=False) for each in (paste, log))
         assert mine.equals(its), table
@@ -328,7 +332,7 @@ def test_what_is_there_twice_is_said(tmp_path: Path, name: str, begin: int) -> N
     """Two screens of a terminal have lines in common; nothing else is there twice."""
     text = piece_of(name)
     lines = text.splitlines(keepends=True)
-    assert "twice" not in {limit.id for limit in opened(tmp_path / "run.log", text).summary.limits}
+    assert "twice" not in {limit.id for limit in log_of(name).summary.limits}
     paste = opened(tmp_path / "paste.log", text + "".join(lines[begin:]))
     (limit,) = (each for each in paste.summary.limits if each.id == "twice")
     again, first = (
