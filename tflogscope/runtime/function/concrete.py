@@ -7,6 +7,7 @@ forward function gives, beside the results, what the backward one needs. See `co
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -216,9 +217,8 @@ def _renamed(definition: FunctionDef) -> FunctionDef:
         name = node.inputs[0][0] if node.type == "_Retval" else node.name
         if node.type in first:
             name = re.sub(r"[^a-z0-9]", "_", name.lower()).lstrip("_0123456789") or "unknown"
-        found = next(
-            each for each in (name, *(f"{name}_{k}" for k in range(999))) if each not in taken
-        )
+        spare = (f"{name}_{number}" for number in itertools.count())
+        found = next(each for each in itertools.chain((name,), spare) if each not in taken)
         taken.add(found)
         new[node.name] = found + "_RetVal" * (node.type == "_Retval")
     for node in definition.nodes:
