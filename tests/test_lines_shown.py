@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Open
 from tests.deep import first_quick
 from tests.makelog import Log
-from tests.samples import path_of
+from tests.samples import path_of, run_of
 from tests.stub import HOSTILE
 from tests.test_check_formats import assert_harmless, screen
 from tests.test_lines import ASKS, LOGS
@@ -28,7 +28,7 @@ from tflogscope.views.analyze import analyze_document, ops_without_line
 from tflogscope.views.report.page import report_page
 from tflogscope.views.terminal import drawn
 
-WITHOUT = path_of("eager_basics__tf2.13.1__vlog2")
+WITHOUT = "eager_basics__tf2.13.1__vlog2"
 DEEP, SHALLOW = ASKS["Asinh"], "program.py:15"  # the second line calls the first
 
 
@@ -78,7 +78,7 @@ def test_analyze_names_the_lines_with_the_most_eager_time(
 
 
 def test_a_log_without_lines_has_no_such_table(capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(capsys, "analyze", WITHOUT)
+    text = printed(capsys, "analyze", path_of(WITHOUT))
     assert "Ops, by" in text
     assert shown_lines(text) == []
 
@@ -119,7 +119,7 @@ def test_a_line_that_asked_for_nothing_has_no_explanation(run: Run) -> None:
 
 def test_explain_at_says_that_a_log_has_no_lines() -> None:
     with pytest.raises(UsageError, match="has no lines of the program"):
-        open_log(WITHOUT).explain(at="program.py:11")
+        run_of(WITHOUT).explain(at="program.py:11")
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -138,9 +138,9 @@ def test_primitives_have_the_line_of_their_execution(run: Run) -> None:
 def test_findings_have_the_line_that_asked_for_most_of_them(run: Run) -> None:
     findings = dict(run.findings.select("id", "python").rows())
     assert findings["py-function"] == ASKS["Expm1"]
-    for table in (run.findings, open_log(WITHOUT).findings):
+    for table in (run.findings, run_of(WITHOUT).findings):
         assert "python" in table.columns
-    assert open_log(WITHOUT).findings["python"].null_count() == open_log(WITHOUT).findings.height
+    assert run_of(WITHOUT).findings["python"].null_count() == run_of(WITHOUT).findings.height
 
 
 # ---- traces --------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_time_of_its_own_is_what_the_nodes_leave(opened: Open, tmp_path: Path) -
 
 
 def test_folded_stacks_of_a_log_without_lines(tmp_path: Path) -> None:
-    without = open_log(WITHOUT)
+    without = run_of(WITHOUT)
     stacks = folded(without, tmp_path / "run.folded")
     eager = without.timeline.filter(mode="eager", kind="op", op="MatMul")
     assert sum(us for stack, us in stacks.items() if stack in set(eager["kernel"])) == (
@@ -203,7 +203,7 @@ def test_the_report_has_a_table_of_lines(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_report_of_a_log_without_lines_says_how_to_have_them(tmp_path: Path) -> None:
-    open_log(WITHOUT).report(tmp_path / "run.html")
+    run_of(WITHOUT).report(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text()
     assert "The log has none; tflogscope record logs them." in page
     assert 'id="lines-table"' not in page
@@ -270,7 +270,7 @@ def test_what_is_no_file_leaves_the_annotation_at_the_log(opened: Open, file: st
 
 
 def test_without_lines_annotations_point_at_the_log() -> None:
-    facts = verdict(open_log(path_of("run_eagerly__tf2.13.1__vlog2")))
+    facts = verdict(run_of("run_eagerly__tf2.13.1__vlog2"))
     assert all(each["python"] is None for each in facts["checks"][0]["violations"])
     assert "(log: " not in github_text(facts) + junit_text(facts)
     assert "relatedLocations" not in sarif_text(facts)

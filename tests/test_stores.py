@@ -17,7 +17,7 @@ import pytest
 
 import tflogscope
 from tests.deep import first_quick
-from tests.samples import path_of, raw_log
+from tests.samples import path_of, raw_log, run_of
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, UsageError
@@ -71,7 +71,7 @@ def test_query_reads_the_table_of_runs_too(store: str, capsys: pytest.CaptureFix
     )
     text = printed(["query", store, statement, "--format", "json"], capsys)
     found = {row["run"]: row["n"] for row in json.loads(text)["rows"]}
-    assert found[MLP] == tflogscope.open_log(path_of(MLP)).timeline.height
+    assert found[MLP] == run_of(MLP).timeline.height
     assert main(["query", store, "SELECT * FROM nothing"]) == 2
 
 
@@ -154,7 +154,7 @@ def test_a_store_in_which_all_runs_failed_has_empty_tables(
     assert printed(["trend", name, "--format", "json"], capsys).count("run") <= 1
     assert main(["report", name, "-o", str(tmp_path / "report.html")]) == 0
     names = tflogscope.open_store(name).ops.collect_schema().names()
-    assert names == ["run", *tflogscope.open_log(path_of(MLP)).ops.columns]
+    assert names == ["run", *run_of(MLP).ops.columns]
 
 
 def test_half_a_store_is_not_taken_for_logs(
