@@ -75,17 +75,22 @@ def collected(logs: Path, store: Path, template: str | None = TEMPLATE) -> list[
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `collected` makes of the three logs, for tests that change it, or look at its state."""
-    folder = tmp_path_factory.mktemp("whole")
-    fill(folder / "logs")
-    collected(folder / "logs", folder / "store")
-    return folder / "store"
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The three logs, for tests that leave them as they are."""
+    return fill(tmp_path_factory.mktemp("unchanged"))
+
+
+@pytest.fixture(scope="module")
+def whole(unchanged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `collected` makes of them, for tests that look at it."""
+    store = tmp_path_factory.mktemp("whole") / "store"
+    collected(unchanged, store)
+    return store
 
 
 @pytest.fixture
 def store(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of it, for tests that change it."""
     return Path(shutil.copytree(whole, tmp_path / "store"))
 
 
@@ -94,19 +99,18 @@ def content(store: Path) -> dict[str, bytes]:
     return {path.relative_to(store).as_posix(): path.read_bytes() for path in files}
 
 
-def test_a_store_has_the_tables_of_each_run(logs: Path, tmp_path: Path) -> None:
-    rows = collected(logs, tmp_path / "store")
-    assert [row["run"] for row in rows] == ["mlp.1.0", "mlp.2.0", "old.1.7"]
-    store = tflogscope.open_store(tmp_path / "store")
+def test_a_store_has_the_tables_of_each_run(unchanged: Path, whole: Path) -> None:
+    store = tflogscope.open_store(whole)
+    assert store.rows["run"].to_list() == ["mlp.1.0", "mlp.2.0", "old.1.7"]
     for id_ in ("mlp.1.0", "mlp.2.0", "old.1.7"):
-        run = tflogscope.open_log(logs / "{}/{}/rank{}.log.zst".format(*id_.split(".")))
+        run = tflogscope.open_log(unchanged / "{}/{}/rank{}.log.zst".format(*id_.split(".")))
         for table in TABLES:
-            whole: pl.DataFrame = getattr(run, table)
+            frame: pl.DataFrame = getattr(run, table)
             lazy: pl.LazyFrame = getattr(store, table)
-            assert lazy.collect_schema().names() == ["run", *whole.columns]
+            assert lazy.collect_schema().names() == ["run", *frame.columns]
             here = lazy.filter(run=id_).drop("run").collect()
-            assert here.equals(whole), f"{id_} {table}"
-            assert here.schema == whole.schema
+            assert here.equals(frame), f"{id_} {table}"
+            assert here.schema == frame.schema
             assert getattr(store.run(id_), table).equals(here)
 
 
@@ -149,16 +153,13 @@ def test_what_is_there_is_not_done_again(logs: Path, store: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None:
-    collected(logs, tmp_path / "store")
+def test_a_log_that_changed_replaces_its_run(logs: Path, store: Path, tmp_path: Path) -> None:
     shutil.copy(path_of(OTHER), logs / "mlp/1/rank0.log.zst")
-    collected(logs, tmp_path / "store")
-    expected = content(tmp_path / "store")
-    shutil.rmtree(tmp_path / "store")
-    collected(logs, tmp_path / "store")
-    assert content(tmp_path / "store").keys() == expected.keys()
-    store = tflogscope.open_store(tmp_path / "store")
-    assert store.run("mlp.1.0").ops.height == run_of(OTHER).ops.height
+    collected(logs, store)
+    collected(logs, tmp_path / "anew")
+    assert content(store).keys() == content(tmp_path / "anew").keys()
+    run = tflogscope.open_store(store).run("mlp.1.0")
+    assert run.ops.height == run_of(OTHER).ops.height
 
 
 @pytest.mark.thorough
@@ -494,9 +495,11 @@ def test_a_lost_process_takes_no_other_run_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> None:
+def test_a_collector_killed_midway_is_continued(
+    unchanged: Path, whole: Path, tmp_path: Path
+) -> None:
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]
+    command = [sys.executable, "-m", "tflogscope", "collect", str(unchanged), "-o", str(store)]
     command += ["--run", TEMPLATE, "--workers", "1"]
     started = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     while started.poll() is None and not list(store.glob("runs/*.parquet")):
@@ -504,12 +507,9 @@ def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> N
     with contextlib.suppress(ProcessLookupError):  # it may have been done before
         os.killpg(started.pid, signal.SIGKILL)
     started.wait()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    collected(logs, tmp_path / "other")
+    collected(unchanged, store)
     for table in TABLES:
-        tables = [
-            getattr(tflogscope.open_store(each), table) for each in (store, tmp_path / "other")
-        ]
+        tables = [getattr(tflogscope.open_store(each), table) for each in (store, whole)]
         one, other = (each.collect() for each in tables)
         assert one.equals(other)
 
@@ -557,15 +557,15 @@ def is_readable(store: Path) -> bool:
 
 
 @pytest.mark.thorough
-def test_two_collectors_at_once_make_one_store(logs: Path, tmp_path: Path) -> None:
+def test_two_collectors_at_once_make_one_store(
+    unchanged: Path, whole: Path, tmp_path: Path
+) -> None:
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]
-    both = [
-        subprocess.Popen([*command, "--run", TEMPLATE], stderr=subprocess.DEVNULL) for _ in "ab"
-    ]
+    command = [sys.executable, "-m", "tflogscope", "collect", str(unchanged), "-o", str(store)]
+    command += ["--run", TEMPLATE, "--workers", "1"]
+    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in "ab"]
     assert [each.wait() for each in both] == [0, 0]
-    collected(logs, tmp_path / "other")
-    assert content(store).keys() == content(tmp_path / "other").keys()
+    assert content(store).keys() == content(whole).keys()
 
 
 def test_a_store_that_can_not_be_written_is_an_error(logs: Path, tmp_path: Path) -> None:
