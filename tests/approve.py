@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
+from contextlib import chdir
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 
+from tests.command import run_command
 from tests.samples import KEPT, LOGS, NAMES, ROOT, path_of, run_of
 from tflogscope.model.findings import table as findings
 from tflogscope.model.overview import limits
@@ -42,21 +44,13 @@ def golden_of(command: str, name: str) -> Path:
 
 
 def printed(command: str, name: str) -> str:
-    """What the command prints into a pipe, with the log named as from its folder."""
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")
-    }
-    found = subprocess.run(
-        [sys.executable, "-m", "tflogscope", command, path_of(name).name],
-        cwd=LOGS,
-        env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    return found.stdout
+    """What the command prints into a file, with the log named as from its folder."""
+    with patch.dict(os.environ), chdir(LOGS):
+        for each in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+            os.environ.pop(each, None)
+        done = run_command(command, path_of(name).name)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
 
 
 def linked(name: str) -> pl.DataFrame:
