@@ -48,6 +48,15 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> tflogscope.Store:
+    """What one process of this machine makes of them."""
+    store = str(tmp_path_factory.mktemp("here") / "store")
+    runs = name_runs([str(path_of(name)) for name in NAMES], None, TAKEN)
+    collect(runs, store, Here(), VERSION)
+    return tflogscope.open_store(store)
+
+
 def same_tables(one: tflogscope.Store, other: tflogscope.Store) -> None:
     assert one.rows["run"].to_list() == other.rows["run"].to_list()
     for table in TABLES:
@@ -112,7 +121,7 @@ def address(scheduler: str) -> str:
 
 
 def test_a_cluster_makes_the_same_store_even_if_a_worker_is_killed(
-    scheduler: str, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scheduler: str, logs: Path, tmp_path: Path, here: tflogscope.Store
 ) -> None:
     store = tmp_path / "store"
     workers = [worker(scheduler), worker(scheduler)]
@@ -125,18 +134,16 @@ def test_a_cluster_makes_the_same_store_even_if_a_worker_is_killed(
             time.sleep(0.01)
         workers[0].send_signal(signal.SIGKILL)
         assert started.wait() == 0
-        assert main([*command[3:-1], str(tmp_path / "here"), "--workers", "1"]) == 0
-        same_tables(tflogscope.open_store(store), tflogscope.open_store(tmp_path / "here"))
+        same_tables(tflogscope.open_store(store), here)
         assert len(list(store.rglob("ops/*/*.parquet"))) == len(NAMES)
     finally:
         for each in workers:
             each.kill()
             each.wait()
-    assert "3 runs" in capsys.readouterr().err
 
 
 def test_what_a_killed_scheduler_left_is_finished_by_the_next_collect(
-    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], here: tflogscope.Store
 ) -> None:
     file, store = tmp_path / "scheduler.json", tmp_path / "store"
     scheduler = start_scheduler(file)
@@ -159,8 +166,7 @@ def test_what_a_killed_scheduler_left_is_finished_by_the_next_collect(
     assert b"What is done is in the store." in said
     assert main([*arguments, "--workers", "1"]) == 0
     assert "unchanged" in capsys.readouterr().err
-    assert main([*arguments[:-1], str(tmp_path / "here"), "--workers", "1"]) == 0
-    same_tables(tflogscope.open_store(store), tflogscope.open_store(tmp_path / "here"))
+    same_tables(tflogscope.open_store(store), here)
 
 
 def test_a_cluster_that_fails_is_one_error(scheduler: str) -> None:
