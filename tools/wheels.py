@@ -31,9 +31,9 @@ TARGETS = {
 def build(directory: Path, platforms: Iterable[str]) -> None:
     """Build wheels into a directory."""
     for platform in platforms:
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         subprocess.run(
-            [*command, "--no-build-isolation", "--wheel-dir", str(directory), str(ROOT)],
+            [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", directory.resolve()],
+            cwd=ROOT,
             env=os.environ | {"TFLOGSCOPE_TARGET": f"{TARGETS[platform]} {platform}"},
             check=True,
         )
