@@ -591,10 +591,10 @@ def test_no_worker_is_left_behind(tmp_path: Path, number: signal.Signals) -> Non
         assert parent.stdout
         workers = [int(parent.stdout.readline()) for _ in range(2)]
         parent.send_signal(number)
-    for _ in range(600):
+    for _ in range(6000):
         if not any(Path(f"/proc/{each}").exists() for each in workers):
             return
-        time.sleep(0.1)
+        time.sleep(0.01)
     for each in workers:
         os.kill(each, signal.SIGKILL)
     pytest.fail("workers are left")

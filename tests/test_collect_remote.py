@@ -106,7 +106,7 @@ def start_scheduler(file: Path) -> subprocess.Popen[bytes]:
     started = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not file.exists():
         assert started.poll() is None
-        time.sleep(0.05)
+        time.sleep(0.01)
     return started
 
 

@@ -15,7 +15,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
     until = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 def has_ended(process: int) -> bool:
