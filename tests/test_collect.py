@@ -522,19 +522,26 @@ runs = name_runs(sys.argv[2:], None, TAKEN)
 os.kill(os.getpid(), signal.SIGSTOP)  # from here on, system calls count
 collect(runs, sys.argv[1], Here(), VERSION)
 """
+TWO = [str(path_of(name)) for name in (EAGER, OTHER)]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a store of two runs."""
+    store = tmp_path_factory.mktemp("written")
+    collect(name_runs(TWO, None, TAKEN), str(store), Here(), VERSION)
+    return content(store)
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ptrace as Linux has it")
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TFLOGSCOPE_KILLS", "2"))))
-def test_a_collector_killed_at_any_system_call_leaves_whole_runs(seed: int, tmp_path: Path) -> None:
-    logs = [str(path_of(name)) for name in (EAGER, OTHER)]
-    whole, store = tmp_path / "whole", tmp_path / "store"
-    runs = name_runs(logs, None, TAKEN)
-    collect(runs, str(whole), Here(), VERSION)
-    written, chance = content(whole), random.Random(seed)
-    command = [sys.executable, "-c", _COLLECTS, str(store), *logs]
-    killed, calls = ended_at(command, chance.randrange(1, 16_000))
+def test_a_collector_killed_at_any_system_call_leaves_whole_runs(
+    seed: int, written: dict[str, bytes], tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    command = [sys.executable, "-c", _COLLECTS, str(store), *TWO]
+    killed, calls = ended_at(command, random.Random(seed).randrange(1, 16_000))
     there = content(store) if store.exists() else {}
     named = {file: data for file, data in there.items() if not file.endswith(".tmp")}
     assert killed or len(named) == len(written)
@@ -544,7 +551,7 @@ def test_a_collector_killed_at_any_system_call_leaves_whole_runs(seed: int, tmp_
         assert opened.query("SELECT COUNT(*) AS n FROM ops")["n"].item() > 0
     else:
         assert not is_readable(store)
-    collect(runs, str(store), Here(), VERSION)
+    collect(name_runs(TWO, None, TAKEN), str(store), Here(), VERSION)
     assert content(store).items() >= written.items()
 
 
