@@ -18,6 +18,7 @@ from tests.samples import run_of, unpacked
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.model.overview.step_calls import step_calls
+from tflogscope.recording.header import footer_line
 from tflogscope.stores.collect import collect
 from tflogscope.stores.figures import FIGURES, OneRun, read_figures
 from tflogscope.stores.naming import name_runs
@@ -161,6 +162,11 @@ def test_check_against_a_store_compares_with_its_last_runs(
         day(tmp_path, 4, 0), str(good), capsys
     )  # it is in the store: three are earlier
     assert "the last 3 runs" in itself["against_step_us"]["text"]
+    busy = day(tmp_path, 23, 0)
+    busy.write_bytes(busy.read_bytes() + b"\n" + footer_line(0, {"others_cpu_share": 0.9}))
+    check = against(busy, str(good), capsys)["against_step_us"]
+    assert check["skipped"]
+    assert check["text"] == "step time: not compared, other processes used the machine"
     for day_ in ("day01", "day02"):  # as if something had failed there: no good runs
         (findings,) = good.glob(f"findings/run={day_}.*/*.parquet")
         errors = pl.read_parquet(findings).with_columns(severity=pl.lit("error"))

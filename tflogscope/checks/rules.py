@@ -363,12 +363,8 @@ def _share_of(asked: Asked, some: pl.DataFrame, every: pl.DataFrame) -> Found | 
     return Found(share, found, {"took": took, "whole": whole})
 
 
-OF_ONEDNN = (
-    "forbid_implementations",
-    "max_creation_share",
-    "max_reorder_share",
-    "max_reference_share",
-)
+OF_TIMES = ("max_creation_share", "max_reorder_share", "max_reference_share")
+OF_ONEDNN = ("forbid_implementations", *OF_TIMES)
 RULES: dict[str, Callable[[Asked], Found | None]] = {
     rule.__name__: rule
     for rule in (

@@ -52,7 +52,7 @@ class Check(NamedTuple):
     limit: Any = None
     measured: float | None = None  # None: the log can't tell
     violations: tuple[Violation, ...] = ()
-    skipped: bool = False  # no function of the log matches the section's pattern
+    skipped: bool = False  # the log has nothing for it to check
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
-from tflogscope.model.common.origin import KEPT_BACK, read_header
+from tflogscope.model.common.origin import KEPT_BACK, read_header, simulated_release
 from tflogscope.sources import Source
 from tflogscope.sources.discover import file_and_process, find_sources
 from tflogscope.sources.source import SeveralProcesses
@@ -104,7 +104,7 @@ def read_log(
     try:
         events.require_usable()
     except NothingRecognised as error:
-        if header is not None:
+        if header is not None and simulated_release(header) is None:
             said = "TensorFlow wrote no record, and oneDNN no line"
             raise NothingRecognised(said, error.where, KEPT_BACK) from None
         raise _why(error, sources) from None

@@ -13,6 +13,7 @@ from tflogscope.checks.verdict import AGAINST, Check, Violation
 from tflogscope.errors import UsageError
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import count_of
+from tflogscope.model.common.recorded import why_not_timed
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
@@ -185,9 +186,12 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     estimated = own["step_estimated"]
     same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
     last = last.with_columns(step_us=same)
+    why = why_not_timed(run.summary.recorded)
     of_times = ", estimated without the log," if estimated else " as the log prints it"
     return tuple(
-        _against(last, figure, own[figure.key], of_times if figure.key == "step_us" else "")
+        Check(f"{AGAINST}step_us", None, True, f"step time: not compared, {why}", skipped=True)
+        if why and figure.key == "step_us"
+        else _against(last, figure, own[figure.key], of_times if figure.key == "step_us" else "")
         for figure in FIGURES
     )
 

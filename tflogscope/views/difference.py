@@ -95,6 +95,9 @@ def verdict(facts: Facts) -> str:
     if facts["busy"]:
         runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
         said.insert(0, f"times are not compared: other processes used the machine in {runs}")
+    if facts["simulated"]:
+        runs = "both runs are" if len(facts["simulated"]) > 1 else f"{facts['simulated'][0]} is"
+        said.insert(0, f"times are not compared: {runs} simulated")
     said = said or ["ops, kernels or times changed" if rows else "nothing changed"]
     text = "; ".join(said)
     # A function's name stays as it is.

@@ -46,7 +46,7 @@ def read_inputs(sources: Sequence[Source]) -> list[Input]:
 
 
 def read_header(sources: Sequence[Source]) -> dict[str, Any] | None:
-    """The fields of the line that `tflogscope record` writes first; None: there is no such line.
+    """The fields of the line that `record` and `simulate` write first; None: there is no such line.
 
     Raises InputError if the first source can't be read any more.
     """
@@ -90,6 +90,12 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
         return None
     found = (versions.get(name) for name in TENSORFLOW_PACKAGES)
     return next((version for version in found if isinstance(version, str)), None)
+
+
+def simulated_release(header: Mapping[str, Any] | None) -> str | None:
+    """The release of TensorFlow whose log `tflogscope simulate` wrote; None: it did not."""
+    found = (header or {}).get("simulated")
+    return found if isinstance(found, str) and found else None
 
 
 def read_moment(written: Mapping[str, Any] | None, name: str) -> int | None:

@@ -12,7 +12,7 @@ from tflogscope.events.onednn import MKL_MARKER
 from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.origin import footer_of, tensorflow_version
+from tflogscope.model.common.origin import footer_of, simulated_release, tensorflow_version
 
 _MANY_UNKNOWN = threshold("lines-lost.share")
 _COUNTS = (
@@ -28,11 +28,12 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
     TensorFlow is from there. `problems` says in words what is wrong with an input. `first` and
     `last` are the times of the first and the last record: µs since 1970, in the local time of the
     log. `envelope` is what was around each line, `process` which of several processes of the input
-    it is, as that says.
+    it is, as that says. `simulated` is the release that `tflogscope simulate` wrote the log of.
     """
     coverage = events.coverage
     counts = {name: sum(coverage[name]) for name in _COUNTS}
     first, last = _span(events)
+    simulated = simulated_release(header)
     mkl_lines = int((events.primitives["marker"] == MKL_MARKER).sum())
     return Entry(
         sources=coverage["source"].to_list(),
@@ -50,7 +51,8 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
         first=first,
         last=last,
         span_us=None if first is None or last is None else max(last - first, 0),
-        recorded_by_tflogscope=header is not None,
+        recorded_by_tflogscope=header is not None and simulated is None,
+        simulated=simulated,
         tensorflow_version=tensorflow_version(header),
         envelope=_joined(
             pl.Series([span.account.envelope for span in events.spans], dtype=pl.String)
@@ -66,6 +68,13 @@ def is_busy(recorded: Entry) -> bool:
     """Whether other processes used so much of the machine that times say little."""
     share: float | None = recorded.others_cpu_share
     return share is not None and share >= threshold("machine.busy_share")
+
+
+def why_not_timed(recorded: Entry) -> str | None:
+    """Why times of this run are not compared with those of others; None: they are."""
+    if recorded.get("simulated"):  # stores of before don't have it
+        return "they are simulated"
+    return "other processes used the machine" if is_busy(recorded) else None
 
 
 def many_unknown(recorded: Entry) -> int:

@@ -13,8 +13,9 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import ranked_by, summed
-from tflogscope.model.common.recorded import is_busy
+from tflogscope.model.common.recorded import is_busy, why_not_timed
 from tflogscope.model.overview.onednn_difference import problems_of
 from tflogscope.model.overview.step_calls import later_steps
 
@@ -35,11 +36,11 @@ TIMES = {"slower", "faster"}
 def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
-    `runs`: what each recorded. `busy`: the runs of which other processes used much of the machine:
-    then times are not compared. `loops`: how long what comes again and again took, in µs, without
-    the log (table `repeated`). `step`: the step function (`step_calls`), with the median of its
-    calls but the first of each trace, and the times that the middle half of them took; `alone`: its
-    nodes and traces are the same.
+    `runs`: what each recorded. `busy`: the runs of which other processes used much of the machine,
+    `simulated`: those that never ran on TensorFlow: then times are not compared. `loops`: how long
+    what comes again and again took, in µs, without the log (table `repeated`). `step`: the step
+    function (`step_calls`), with the median of its calls but the first of each trace, and the times
+    that the middle half of them took; `alone`: its nodes and traces are the same.
     `modes`, `causes`: counts and times side by side, those that are equal included. `ops`,
     `functions`, `nodes`, `primitives`: those that changed, each with `changes` (`new`, `gone`,
     `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`:
@@ -53,8 +54,9 @@ def difference(before: Tables, after: Tables) -> Facts:
     known = times == {"steady_us"}
     total_us = pl.col("steady_us" if known else "total_us")
     of_one = "steady_us" if known else "duration_us"
-    busy = [side for side, run in runs.items() if _is_busy(run)]
-    step = None if busy else _step(runs, of_one)
+    recorded = {side: _recorded_facts(run) for side, run in runs.items()}
+    untimed = any(map(why_not_timed, recorded.values()))
+    step = None if untimed else _step(runs, of_one)
     nodes, functions = _nodes(runs, total_us, of_one), _functions(runs, total_us, of_one)
     if step:
         step["alone"] = not any(
@@ -63,8 +65,9 @@ def difference(before: Tables, after: Tables) -> Facts:
         )
     found: Facts = {
         "runs": {side: _recorded(run) for side, run in runs.items()},
-        "busy": busy,
-        "loops": {side: None if busy else _loops(run) for side, run in runs.items()},
+        "busy": [side for side, of_it in recorded.items() if is_busy(of_it)],
+        "simulated": [side for side, of_it in recorded.items() if of_it.get("simulated")],
+        "loops": {side: None if untimed else _loops(run) for side, run in runs.items()},
         "step": step,
         "modes": _modes(runs, total_us),
         "causes": _causes(runs, pl.col(of_one)),
@@ -75,7 +78,7 @@ def difference(before: Tables, after: Tables) -> Facts:
         "problems": None if any(r.ops.height for r in runs.values()) else problems_of(runs),
         "findings": _findings(runs),
     }
-    if busy:  # times say nothing of the program
+    if untimed:  # times say nothing of the program
         for name in ("ops", "functions", "nodes", "primitives"):
             for row in found[name]:
                 row["changes"] = [change for change in row["changes"] if change not in TIMES]
@@ -83,10 +86,10 @@ def difference(before: Tables, after: Tables) -> Facts:
     return found
 
 
-def _is_busy(run: Any) -> bool:
+def _recorded_facts(run: Any) -> Entry:
     """Of a `Run`, whose module imports this one."""
-    busy: bool = is_busy(run.summary.recorded)
-    return busy
+    found: Entry = run.summary.recorded
+    return found
 
 
 def _recorded(run: Tables) -> Facts:

@@ -164,8 +164,9 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
         facts["more"] = len(errors or warnings) - 1 - same
     limits = {each.id for each in said.limits}
-    if "twice" in limits and not errors:
-        return "twice", facts
+    facts["release"] = said.recorded.get("simulated")
+    if facts["release"] or ("twice" in limits and not errors):
+        return "simulated" if facts["release"] else "twice", facts
     if _SEVERAL in limits and not errors:
         started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
         facts["started"] = next(iter(started), None)

@@ -83,9 +83,12 @@ class Output:
         faults: Sequence[Callable[[Sequence[Piece]], list[Piece]]] = (),
     ) -> None:
         self._file, self._prefixes, self._truth, self._faults = file, prefixes, truth, faults
+        # No log of TensorFlow's begins so: nobody is to take its times for real ones.
+        marker = f'# tflogscope record {{"simulated":"{prefixes.dialect.release}"}}\n'
+        self._file.write(marker.encode())
         self._waiting: list[Record] = []
         self._held: list[Piece] = []  # with faults, which see all of the log at once
-        self._line, self._at_start = 1, True
+        self._line, self._at_start = 2, True
         self.flushed = 0
 
     def add(self, strand: Strand) -> None:
