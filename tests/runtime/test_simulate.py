@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.command import run_command
+from tflogscope import open_log
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -216,3 +218,45 @@ def test_threads_print_once_and_in_order_after_a_fork(tmp_path: Path) -> None:
     threads = [f"thread {number}" for number in (0.0, 2.0, 4.0)]
     assert printed == ["before 3.0", *threads, "after"]  # NB: the child is not heard
     assert truth.read_text().count('"is":"print"') == 5
+
+
+ATTENTION = """
+import numpy as np
+import tensorflow as tf
+layer = tf.keras.layers.MultiHeadAttention(2, 4, dropout={dropout})
+x = tf.keras.Input((6, 8))
+model = tf.keras.Model(x, tf.keras.layers.Flatten()(layer(x, x)))
+model.compile(optimizer="sgd", loss="mse")
+given = np.linspace(0.0, 1.0, 8 * 48, dtype="float32").reshape(8, 6, 8)
+model.fit(given, given.reshape(8, 48), batch_size=4, epochs=1, verbose=0)
+query, key, value = (
+    np.einsum("abc,cde->abde", given, w) for w in [w.numpy() for w in layer.weights[0:6:2]]
+)
+scores = np.exp(np.einsum("aecd,abcd->acbe", key, query) / 2.0)
+scores /= scores.sum(-1, keepdims=True)
+wanted = np.einsum("acbe,aecd->abcd", scores, value) + layer.weights[5].numpy()
+wanted = np.einsum("abcd,cde->abe", wanted, layer.weights[6].numpy()) + layer.weights[7].numpy()
+# Biases of query and key are still small: one epoch at a low rate.
+print(np.allclose(model.predict(given, verbose=0), wanted.reshape(8, 48), atol=0.05))
+"""
+
+
+# The counts of Keras 3 are those of its version 3.15.1 with TensorFlow 2.20.0.
+@pytest.mark.parametrize(
+    ("dialect", "dropout", "products"),
+    [
+        ("2.20", 0.0, {"BatchMatMulV2": 9, "Einsum": 6}),
+        ("2.20", 0.1, {"BatchMatMulV2": 15}),
+        ("2.13", 0.1, {"Einsum": 15}),
+    ],
+)
+def test_attention_multiplies_as_keras_does(
+    dialect: str, dropout: float, products: dict[str, int], tmp_path: Path
+) -> None:
+    path, log = program(tmp_path, ATTENTION.format(dropout=dropout)), tmp_path / "run.log"
+    assert simulate(path, "-o", str(log), "--dialect", dialect) == (0, "True\n", "")
+    nodes = open_log(log).nodes.filter(pl.col("function") != "predict_function")
+    nodes = nodes.filter(pl.col("op").is_in(["BatchMatMulV2", "Einsum"]))
+    step = nodes["function_uid"].min()
+    counts = nodes.filter(function_uid=step)["op"].value_counts()
+    assert dict(counts.iter_rows()) == products

@@ -56,7 +56,6 @@ class Graph:
     """Nodes in the order of their creation."""
 
     building_function = False
-    is_while_body = False
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

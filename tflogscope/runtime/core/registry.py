@@ -61,9 +61,6 @@ class Argument:
     """The dtype, if it is always the same one."""
 
 
-Shapes = TensorShape | Sequence[Any]
-
-
 @dataclass(slots=True, eq=False)
 class OpDef:
     """One op."""

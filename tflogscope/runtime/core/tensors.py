@@ -158,9 +158,6 @@ class SymbolicTensor(Tensor):
         self._shape.assert_is_compatible_with(shape)
         self._shape = merged(self._shape, as_shape(shape))
 
-    def consumers(self) -> list[Any]:
-        return [node for node in self.graph.nodes if any(each is self for each in node.inputs)]
-
     def __hash__(self) -> int:
         return id(self) if not self.graph.building_function else super().__hash__()
 

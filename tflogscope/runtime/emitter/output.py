@@ -73,7 +73,7 @@ Fault = Callable[[Sequence[Piece], Random, Prefixes], Iterator[Piece]]
 
 
 class Output:
-    """The log file."""
+    """The log file. Its first line says that no TensorFlow wrote it."""
 
     def __init__(
         self,
@@ -83,9 +83,7 @@ class Output:
         faults: Sequence[Callable[[Sequence[Piece]], list[Piece]]] = (),
     ) -> None:
         self._file, self._prefixes, self._truth, self._faults = file, prefixes, truth, faults
-        # No log of TensorFlow's begins so: nobody is to take its times for real ones.
-        marker = f'# tflogscope record {{"simulated":"{prefixes.dialect.release}"}}\n'
-        self._file.write(marker.encode())
+        file.write(f'# tflogscope record {{"simulated":"{prefixes.dialect.release}"}}\n'.encode())
         self._waiting: list[Record] = []
         self._held: list[Piece] = []  # with faults, which see all of the log at once
         self._line, self._at_start = 2, True

@@ -62,7 +62,6 @@ def while_loop(
         specs = [TensorSpec.from_tensor(each) for each in (counter, limit)]
         specs += [TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
         condition, inner = BranchGraph(f"{scope}cond"), BranchGraph(f"{scope}body")
-        inner.is_while_body = True
 
         def test(counter: Any, limit: Any, *values: Any) -> Any:
             held = cond(*packed(loop_vars, values))
@@ -178,8 +177,6 @@ class _GradientGraph(BranchGraph):
     """The body of the loop that goes back. What it needs of the forward body it pops from a list on
     which that pushes it.
     """
-
-    is_while_body = True
 
     def __init__(self, name: str, node: Node, condition: FuncGraph, body: BranchGraph) -> None:
         super().__init__(name)

@@ -168,10 +168,6 @@ def _list_shape(handle: Any) -> Any:
     return O.TensorListElementShape(handle, shape_type=int32)
 
 
-def _slice_shape(tensor: Any) -> Any:
-    return O.Slice(arrays.shape(tensor), [1], [-1])
-
-
 def shape_input(shape: Any) -> Any:
     """The shape of elements as an input: -1 where it is not known."""
     if isinstance(shape, Tensor):
@@ -196,7 +192,8 @@ def _from_tensor_gradient(op: Any, g: Any) -> list[Any]:
     tensor = op.inputs[0]
     count = tensor.shape[0] if tensor.shape.rank else None
     options = {"element_dtype": tensor.dtype, "num_elements": -1 if count is None else count}
-    return [O.TensorListStack(g, _slice_shape(tensor), **options), None]
+    shape = O.Slice(arrays.shape(tensor), [1], [-1])
+    return [O.TensorListStack(g, shape, **options), None]
 
 
 def _get_gradient(op: Any, g: Any) -> list[Any]:

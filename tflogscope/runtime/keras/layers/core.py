@@ -90,9 +90,6 @@ class Embedding(Layer):
         start = self.embeddings_initializer
         self.embeddings = self.add_weight("embeddings", shape, initializer=start)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return O.NotEqual(inputs, 0) if self.mask_zero else None
-
     def call(self, inputs: Any) -> Any:
         if inputs.dtype.name not in {"int32", "int64"}:
             inputs = arrays.cast(inputs, "int32")
@@ -261,7 +258,23 @@ class _Projection(Layer):
         self.bias = self.add_weight("bias", bias, initializer="zeros")
 
     def call(self, inputs: Any) -> Any:
-        return matrices.einsum(self.equation, inputs, self.kernel) + self.bias
+        return _einsum(self.equation, inputs, self.kernel) + self.bias
+
+
+def _einsum(equation: str, x: Any, y: Any) -> Any:
+    """As layers call it; Keras 3 makes matrix products of it (its backend's `use_custom_ops`)."""
+    if not keras3():
+        return matrices.einsum(equation, x, y)
+    if equation == "abc,cde->abde":
+        product = x @ arrays.reshape(y, [y.shape[0], -1])
+        return arrays.reshape(product, [-1, x.shape[1], *y.shape[1:]])
+    if equation == "abcd,cde->abe":
+        rows = arrays.reshape(x, [-1, x.shape[1], x.shape[2] * x.shape[3]])
+        return rows @ arrays.reshape(y, [-1, y.shape[2]])
+    turned = matrices.transpose
+    if equation == "aecd,abcd->acbe":
+        return turned(turned(x, [0, 2, 1, 3]) @ turned(y, [0, 2, 3, 1]), [0, 1, 3, 2])
+    return turned(x @ turned(y, [0, 2, 1, 3]), [0, 2, 1, 3])  # acbe,aecd->abcd
 
 
 class MultiHeadAttention(Layer):
@@ -293,9 +306,11 @@ class MultiHeadAttention(Layer):
     def call(self, query: Any, value: Any, key: Any = None, training: Any = None) -> Any:
         query, key = self._query_dense(query), self._key_dense(value if key is None else key)
         value = self._value_dense(value)
-        # NB: Keras 3 has another way where nothing is dropped, `ops.dot_product_attention`
-        query = O.Mul(query, 1.0 / math.sqrt(float(self.key_dim)))
-        scores = self._softmax(matrices.einsum("aecd,abcd->acbe", key, query))
+        scale = 1.0 / math.sqrt(float(self.key_dim))
+        if keras3() and not self.dropout:  # ops.dot_product_attention
+            scores = nn.softmax(matrices.einsum("BTNH,BSNH->BNTS", query, key) * scale)
+            return self._attention_output_dense(matrices.einsum("BNTS,BSNH->BTNH", scores, value))
+        query = O.Mul(query, scale)
+        scores = self._softmax(_einsum("aecd,abcd->acbe", key, query))
         dropped = self._dropout(scores, training=training)
-        output = matrices.einsum("acbe,aecd->abcd", dropped, value)
-        return self._attention_output_dense(output)
+        return self._attention_output_dense(_einsum("acbe,aecd->abcd", dropped, value))
