@@ -356,7 +356,23 @@ def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
     assert [each["calls"] for each in threads] == [5] * 4  # the program's own count
     assert served["p50_us"] <= served["p95_us"] <= served["p99_us"]
     assert served["p99_us"] <= max(each["p99_us"] for each in threads)
-    assert f"predict 39  {threads[0]['thread']}" in "\n".join(screen(run))
-    # Near miss: one thread.
-    alone = run_of("function_mlp__tf2.13.1__vlog2")
-    assert "thread  later calls" not in "\n".join(screen(alone))
+    service = served["service"]
+    assert (service["calls"], service["threads"]) == (20, [3068, 3069, 3070, 3071])
+    calls = run.stages.calls.filter(pl.col("thread").is_in(service["threads"]))
+    for share in (50, 95, 99):
+        wanted = calls["took_us"].quantile(share / 100, "linear")
+        assert service[f"p{share}_us"] == pytest.approx(wanted)
+    # As many threads at once as calls took longer than they were apart, and no more.
+    together = service["calls_per_s"] * calls["took_us"].sum() / 20e6
+    assert 1 <= together <= 4
+    # One row for the function; the program's own thread only waits.
+    said = screen(run)
+    assert sum(line.split()[:3] == ["predict", "20", "4"] for line in said) == 1
+    assert "Where the time went in the 4 threads that call functions" in said
+    own = run.ledger.filter(pl.col("thread").is_in(service["threads"]))
+    assert run.repeated["repeats_us"].sum() == pytest.approx(own.filter("repeats")["work_us"].sum())
+    # Near misses: one thread; threads that make one call after the program has made more itself.
+    for name in ("function_mlp__tf2.13.1__vlog2", "nested_calls__tf2.13.1"):
+        alone = run_of(name)
+        assert not any(each["service"] for each in summary_json(alone)["functions"])
+        assert "calls/s" not in "\n".join(screen(alone))

@@ -124,9 +124,7 @@ class LogRun(Run):
             graph=lambda: summary.mode_facts(self.ops, "graph"),
             nested=lambda: summary.nested_facts(of.executions, of.calls, of.costs),
             ops=lambda: summary.op_facts(of.executions, of.statuses, of.costs),
-            functions=lambda: summary.function_facts(
-                self.functions, of.calls, self.python_functions, of.executions
-            ),
+            functions=lambda: summary.function_facts(self.functions, self.python_functions, of),
             rewriters=lambda: summary.rewriter_facts(self.events, of.linked, self.rewrites),
             lines=lambda: of.lines.facts(of.costs),
             onednn=lambda: onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),

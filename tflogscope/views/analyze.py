@@ -18,6 +18,7 @@ from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.onednn import onednn_section, onednn_state, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
+from tflogscope.views.service import service_section
 from tflogscope.views.time import time_section
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def first_screen(
         *_head(run, part, number, runs),
         *(doc.Paragraph(each.text) for each in facts.limits if limits[each.id].miscounts),
         *time_section(run, least=_LEAST_PHASE),
+        *service_section(facts),
         findings_section(run, most=1),
         ops_section(run, room, _FIRST_OPS),
         *_top_lines(facts),
@@ -136,6 +138,7 @@ def analyze_document(
     return [
         *_head(run, part, number, runs),
         *time_section(run),
+        *service_section(facts),
         findings_section(run),
         *modes_section(facts),
         ops_section(run, room),
@@ -435,7 +438,8 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     ]
     if by_thread:
         kept, caption = room.rows(by_thread, "threads"), "Later calls by thread"
-        children.append(doc.Table(_BY_THREAD, kept, caption, "functions-by-thread"))
+        table = doc.Table(_BY_THREAD, kept, caption, "functions-by-thread")
+        children.append(doc.Full(lambda: [table]))
     return doc.Section("Functions", children, "functions", brief=rest)
 
 

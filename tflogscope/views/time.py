@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tflogscope.model.calls.services import threads_of_service
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.model.common.frames import looked_up
 from tflogscope.model.ledger.stretches import PHASE_NAMES
@@ -56,7 +57,13 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     if unknown:
         named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
         nodes.append(doc.Paragraph(f"This log can't measure: {named}."))
-    yield doc.Section("Where the time went", nodes, "time", brief=" in the recorded run")
+    where = " in the recorded run"
+    if threads := threads_of_service(run.summary.functions):
+        where = f" in the {len(threads)} threads that call functions"
+        if any(row["phase"] == PHASE_NAMES["python"] for row in rows):
+            said = "Python: between calls, also while threads wait for requests."
+            nodes.append(doc.Paragraph(said))
+    yield doc.Section("Where the time went", nodes, "time", brief=where)
 
 
 def _sum(phases: pl.DataFrame) -> dict[str, float]:
@@ -87,14 +94,26 @@ def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
 
 def _parts(run: Run) -> pl.DataFrame:
     """Phases that are known: id, phase (its name), us, once and repeats_us (null: log), share."""
-    known = looked_up(run.time.drop_nulls("wall_us"), run.repeated, "phase")
+    threads = threads_of_service(run.summary.functions)
+    time = _time_of(threads, run) if threads else run.time
+    known = looked_up(time.drop_nulls("wall_us"), run.repeated, "phase")
     return known.with_columns(
         pl.col("phase").replace(PHASE_NAMES),
         id="phase",
         us="wall_us",
-        once=pl.col("wall_us") - pl.col("repeats_us"),
+        once=(pl.col("wall_us") - pl.col("repeats_us")).round(3).clip(0),
         share=pl.col("wall_us") / pl.col("wall_us").sum(),
     )
+
+
+def _time_of(threads: Sequence[int], run: Run) -> pl.DataFrame:
+    """As the table `time`, added up over threads."""
+    own = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
+    phases = own.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
+    log = float(own.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
+    found = looked_up(run.time.select("phase"), phases, "phase")
+    is_log = pl.col("phase") == "logging"
+    return found.with_columns(wall_us=pl.when(is_log).then(log).otherwise("wall_us"))
 
 
 def _sums(known: pl.DataFrame) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
+from tflogscope.model.calls.services import serving_threads
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import begins, is_among, looked_up, only, rows
 from tflogscope.model.common.once import once
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 def program_stretches(of: Evidence) -> pl.DataFrame:
     """The stretches of the program's thread, with wall_us and log_us (what the log took)."""
     found = read_stretches(of)
-    found = found.filter(pl.col("thread").is_in(found["thread"].head(1).implode()))
+    return _of_threads(found, found["thread"].head(1).to_list())
+
+
+def _of_threads(found: pl.DataFrame, threads: list[int]) -> pl.DataFrame:
+    found = found.filter(pl.col("thread").is_in(threads))
     wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
     return found.with_columns(wall_us=wall, log_us=wall - pl.col("work_us"))
 
@@ -38,9 +43,11 @@ def repeated_table(of: Evidence) -> pl.DataFrame:
     """How much of each phase of the table `time` is in loops: phase, repeats_us.
 
     A longer run has more of it. The rest is one-time: what comes before a loop, the first call of
-    each function, the end. What the log took is the recording's, and has no row.
+    each function, the end. What the log took is the recording's, and has no row. Of a service, the
+    sums over the threads that serve.
     """
-    own = program_stretches(of)
+    serving = serving_threads(of)
+    own = _of_threads(read_stretches(of), serving) if serving else program_stretches(of)
     sums = own.filter("repeats").group_by("phase").agg(repeats_us=rounded(pl.col("work_us").sum()))
     phases = pl.DataFrame({"phase": PHASES} if own.height else {"phase": []}, {"phase": pl.String})
     phases = phases.filter(pl.col("phase") != "logging")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.services import threads_of_service
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import (
     count_of,
@@ -192,7 +193,9 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
-    return "nothing-found", facts | _compute(said, run) | _making(run) | _waiting(run)
+    if not threads_of_service(said.functions):  # loops are of other threads than what is one-time
+        facts |= _making(run)
+    return "nothing-found", facts | _compute(said, run) | _waiting(run)
 
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:

@@ -6,13 +6,14 @@ Everything is counted from the compact executions; the big timeline is not neede
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
+from tflogscope.model.calls.services import quantiles, service_facts
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode
 from tflogscope.model.common.figures import ranked_by, round_time, rounded
@@ -24,6 +25,9 @@ from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
+
+if TYPE_CHECKING:
+    from tflogscope.model.pipeline import Evidence
 
 _Ops = list[dict[str, Any]]  # rows of `op_facts`
 _EVIDENCE = 8  # entries for one answer
@@ -131,18 +135,17 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
     return table.sort(time, runs, "op", descending=[True, True, False])
 
 
-def function_facts(
-    functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame, executions: Executions
-) -> pl.DataFrame:
+def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) -> pl.DataFrame:
     """The table `functions`, with the first call of each and the later ones.
 
     `first_us` is the time of the first call, which has the instantiation in it, `later_us` the
     median of the later ones and `took_us` that of all, from entering to leaving (`Evidence.calls`).
     `p50_us` to `p99_us` are of the later calls: so many of a hundred took no longer; `threads` has
-    the same of each thread that made some. `xla_calls` ran code that XLA compiled. `made_by` is
-    the file that makes the function, if it is TensorFlow's own (`same`: `Run.python_functions`).
+    the same of each thread that made some, `service` that of all calls of threads that serve
+    (`service_facts`). `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the
+    function, if it is TensorFlow's own (`same`: `Run.python_functions`).
     """
-    compiled = compiled_runs(executions)
+    calls, compiled = of.calls, compiled_runs(of.executions)
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
     took = pl.col("took_us").sort_by("call")
     keys = ["function", "function_uid"]
@@ -160,25 +163,19 @@ def function_facts(
     later = calls.lazy().sort("call").filter(again).drop_nulls("took_us")
     later = later.collect().lazy()  # two plans read it
     of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
-    by_thread = of_thread.agg(calls=pl.len(), **_quantiles("took_us"))
+    by_thread = of_thread.agg(calls=pl.len(), **quantiles("took_us"))
     by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
     together = by_thread.group_by(keys).agg(threads=pl.struct(pl.exclude(keys)))
-    spread = later.group_by(keys).agg(**_quantiles("took_us"))
+    spread = later.group_by(keys).agg(**quantiles("took_us"))
     for more in (spread, together):
         per = per.join(more, on=keys, how="left", nulls_equal=True)
     each = per.collect()
     found = rows(each, row_with(functions[keys], each[keys]))[:, len(keys) :]
     made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
-    table = functions.hstack([*found, made_by])
+    service = service_facts(of)
+    served = rows(service["service"], row_with(functions[keys], service[keys]))
+    table = functions.hstack([*found, made_by, served])
     return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
-
-
-def _quantiles(column: str) -> dict[str, pl.Expr]:
-    """What so many of a hundred values don't exceed: `p50_us`, `p95_us`, `p99_us`."""
-    return {
-        f"p{each}_us": rounded(pl.col(column).quantile(each / 100, "linear").cast(pl.Float64))
-        for each in (50, 95, 99)
-    }
 
 
 def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Entry:

@@ -29,6 +29,7 @@ from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, raw_lines, read_picture
 from tflogscope.views.report.timeline import drawer, timeline
+from tflogscope.views.service import service_section
 from tflogscope.views.time import time_bar, time_section
 from tflogscope.views.timeline import gap_text
 
@@ -87,6 +88,7 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         findings_section(run),
         *answers_section(facts),
         *time_section(run),
+        *service_section(facts),
         *icicle_section(run),
         lines_section(facts, room),
         *modes_section(facts),

@@ -1,0 +1,67 @@
+"""Services: several threads call functions while the thread that began waits for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.intervals import newly_covered
+from tflogscope.model.common.once import once
+
+if TYPE_CHECKING:
+    from tflogscope.model.pipeline import Evidence
+
+_FEWEST = 2  # threads: one alone may be that of another process
+
+
+@once
+def serving_threads(of: Evidence) -> list[int]:
+    """The threads that call functions; none where the thread that began makes most calls itself.
+
+    First calls don't count: that thread may warm up what it serves.
+    """
+    began = of.asked.sort("begin_at")["thread"].head(1)
+    again = ~pl.col("nested") & ~pl.col("name").is_first_distinct()
+    calls = of.calls.filter(again)["thread"].value_counts()
+    others = calls.filter(~pl.col("thread").is_in(began.implode()))
+    serves = others.height >= _FEWEST and 2 * others["count"].sum() > calls["count"].sum()
+    return sorted(others["thread"]) if serves else []
+
+
+def service_facts(of: Evidence) -> pl.DataFrame:
+    """How each Python function was served: function, function_uid (of its first trace), service.
+
+    That is a struct: calls (of the serving threads, that ended), threads, what so many of a hundred
+    calls took at most (p50_us, p95_us, p99_us), calls_per_s (of the time in which calls ran).
+    """
+    calls = of.calls.drop_nulls("took_us")
+    calls = calls.filter(pl.col("thread").is_in(serving_threads(of)), ~pl.col("nested"))
+    begin = pl.col("begin").cast(pl.Float64)
+    open_us = newly_covered(begin, begin + pl.col("took_us"), "python_function").sum()
+    fields = {
+        "calls": pl.len(),
+        "threads": pl.col("thread").unique().sort(),
+        **quantiles("took_us"),
+        "calls_per_s": pl.when(open_us > 0).then((pl.len() / (open_us / 1e6)).round(3)),
+    }
+    per = calls.lazy().group_by("python_function", maintain_order=True)
+    served = per.agg(pl.col("function", "function_uid").first(), **fields).collect()
+    return served.select("function", "function_uid", service=pl.struct(*fields))
+
+
+def threads_of_service(functions: pl.DataFrame) -> list[int]:
+    """The serving threads, by the facts of functions; none in a store of before."""
+    if "service" not in functions.columns:
+        return []
+    threads = functions["service"].drop_nulls().struct.field("threads")
+    return threads.explode().unique().sort().to_list() if threads.len() else []
+
+
+def quantiles(column: str) -> dict[str, pl.Expr]:
+    """What so many of a hundred values don't exceed: `p50_us`, `p95_us`, `p99_us`."""
+    return {
+        f"p{each}_us": rounded(pl.col(column).quantile(each / 100, "linear").cast(pl.Float64))
+        for each in (50, 95, 99)
+    }

@@ -1,0 +1,46 @@
+"""Latency and throughput of functions that several threads call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tflogscope.model.calls.services import threads_of_service
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
+
+if TYPE_CHECKING:
+    from tflogscope.model.common.facts import Summary
+
+_SHOWN = 5
+_WHOLE = 10  # calls a second, from which on they have no digits after the point
+_COLUMNS = (
+    Column("function", "function", "name"),
+    Column("calls", "calls", "count"),
+    Column("threads", "threads", "count"),
+    Column("p50_us", "p50", "us", "half of the calls took this long or less"),
+    Column("p95_us", "p95", "us"),
+    Column("p99_us", "p99", "us"),
+    Column("calls_per_s", "calls/s", "label", "of the time in which calls ran"),
+)
+
+
+def service_section(facts: Summary) -> Iterator[doc.Node]:
+    """A row for each function, what is called most first."""
+    if not threads_of_service(facts.functions):
+        return
+    functions = facts.functions.drop_nulls("service").to_dicts()
+    rows = [{"function": row["function"] or "?", **row["service"]} for row in functions]
+    rows = [
+        {**row, "threads": len(row["threads"]), "calls_per_s": _rate(row["calls_per_s"])}
+        for row in rows
+    ]
+    rows.sort(key=lambda row: -row["calls"])
+    rest = f" ({_SHOWN} of {len(rows)}; all: --json)" if len(rows) > _SHOWN else ""
+    table = doc.Table(_COLUMNS, rows, "Latency by function", "service-table", tools=True)
+    both = doc.Brief([doc.Table(_COLUMNS, rows[:_SHOWN])]), doc.Full(lambda: [table])
+    yield doc.Section("Latency", both, "service", brief=f", all calls of a function{rest}")
+
+
+def _rate(per_second: float | None) -> str | None:
+    return None if per_second is None else f"{per_second:,.{0 if per_second >= _WHOLE else 2}f}"
