@@ -178,6 +178,15 @@ def test_a_crash_fails_the_default_policy() -> None:
     assert "SIGKILL" in crash.violations[0].text
 
 
+def test_a_chosen_exit_status_fails_only_the_policy_that_asks() -> None:
+    run = run_of("ends_exit3__tf2.20.0__record")
+    assert check_run(run).passed
+    result = check_run(run, policy({"max_nonzero_exits": 0}))
+    assert [each.key for each in result.checks if not each.passed] == ["max_nonzero_exits"]
+    (exit_,) = (each for each in result.checks if each.key == "max_nonzero_exits")
+    assert exit_.violations[0].text == "The program exited with status 3."
+
+
 def test_an_op_that_is_cut_off_matches_no_pattern() -> None:
     made = MadeRun([call("train", 0), eager(None)])
     result = check(made, policy({"allow_eager_ops": ("*",)}))

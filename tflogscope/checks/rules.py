@@ -207,17 +207,26 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
 
 
 def max_crashes(asked: Asked) -> Found:
-    """Programs that an error, a signal or an exit status ended, as the finding says."""
+    """Programs that an error or a signal ended, as the finding says."""
+    return _ended(asked, "crashed", "crash")
+
+
+def max_nonzero_exits(asked: Asked) -> Found:
+    """Programs that chose another exit status than 0, as the finding says."""
+    return _ended(asked, "exit-status", "exit")
+
+
+def _ended(asked: Asked, finding: str, named: str) -> Found:
     broken = [
         Broken(
-            {"crash": row["subject"]},
+            {named: row["subject"]},
             1,
             row["source"],
             tuple(map(int, row["lines"].split(";"))),
             row["python"],
             {"text": row["text"], "advice": row["advice"]},
         )
-        for row in asked.evidence.run.findings.filter(id="crashed").to_dicts()
+        for row in asked.evidence.run.findings.filter(id=finding).to_dicts()
     ]
     return Found(len(broken), broken, may_be=asked.limit)
 
@@ -371,6 +380,7 @@ RULES: dict[str, Callable[[Asked], Found | None]] = {
         unexpected_eager,
         max_retraces,
         max_crashes,
+        max_nonzero_exits,
         min_rewritten,
         forbid_implementations,
         require_kernels,

@@ -86,7 +86,9 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             subject = by_signal[0]
             facts["message"] = said.removeprefix(subject).lstrip(", ") or None
             facts |= {"native": True, **running_at(evidence)}
-        yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
+        meant = ending.signal is None and error is None and ending.status in _MEANT
+        id_ = "exit-status" if meant else "crashed"
+        yield Finding(id_, subject, 1, None, [ending.at], facts, python)
 
 
 def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
@@ -200,6 +202,7 @@ _OUTERMOST = re.compile(
     r'\s*File "[^"\n]+", line \d+, in (?:<module>|_run_module_as_main)$', re.MULTILINE
 )
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_MEANT = range(2, 126)  # 1 is Python's of an error, 126 and 127 a shell's of what it can't run
 _OF_SHELL = range(129, 193)  # a shell's status of a command that a signal ended: 128 and its number
 
 
