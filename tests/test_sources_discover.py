@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import run_command
+from tests.samples import raw_log
+from tflogscope import open_log
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.load import load_grammar
 from tflogscope.sources import Source, find_sources, read_ahead
@@ -318,3 +321,24 @@ def test_read_ahead_runs_ahead_but_not_far() -> None:
     assert third.wait(10)
     assert len(made) <= 4
     ahead.close()
+
+
+def test_a_directory_gives_its_logs_and_says_how_many_other_files_it_has(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "run.log").write_bytes(raw_log("eager_basics__tf2.8.4__vlog2"))
+    (logs / "train.py").write_text("import tensorflow as tf\n")
+    (logs / "config.json").write_text('{"epochs": 2}\n')
+    (logs / "loss.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 100)
+    done = run_command("analyze", logs)
+    assert done.returncode == 0
+    assert b"left out 3 files without a record, such as" in done.stderr
+    assert len(open_log(logs).sources) == 1
+    done = run_command("collect", logs, "-o", tmp_path / "runs")
+    assert (done.returncode, b"1 run in" in done.stderr) == (0, True)
+    # Near misses: a file that is named is read; a directory without any log is said to be none.
+    done = run_command("analyze", logs / "run.log", logs / "train.py")
+    assert b"left out" not in done.stderr
+    (logs / "run.log").unlink()
+    done = run_command("analyze", logs)
+    assert (done.returncode, b"left out" in done.stderr) == (3, False)

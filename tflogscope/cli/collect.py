@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tflogscope.cli.inputs import say_what_is_left
 from tflogscope.cli.options import OwnGrammar, argument, option
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import OutputError, UsageError
@@ -80,7 +81,9 @@ def collect(
     if scheduler is not None:  # the workers are elsewhere
         inputs, store = [_absolute(each) for each in inputs], _absolute(store)
         grammar = grammar and _absolute(grammar)
-    runs = name_runs(inputs, template, ["run", *RUN_COLUMNS], load_grammar(grammar))
+    left: list[str] = []
+    runs = name_runs(inputs, template, ["run", *RUN_COLUMNS], load_grammar(grammar), left)
+    say_what_is_left(left)
     with progress_bar() as advance:
 
         def show(done: int, size: int, total: int) -> None:

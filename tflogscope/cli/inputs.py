@@ -147,7 +147,9 @@ def opened_each(
     known = load_grammar(grammar)
     with progress_bar() as advance:
         # Several may be several runs, which are opened one by one then.
-        sources = find_runs(inputs, known, again=again or len(inputs) > 1)
+        left: list[str] = []
+        sources = find_runs(inputs, known, again=again or len(inputs) > 1, left=left)
+        say_what_is_left(left)
         run: LogRun | None = None
         if of_one_input(sources):
             from tflogscope.model.calls.parts import parts_of_one
@@ -191,6 +193,15 @@ def stored(runs: Iterable[Run]) -> Iterator[Store]:
         for run in runs:
             keep_run(directory, run, __version__)
         yield open_store(directory, of_one_run=True)
+
+
+def say_what_is_left(files: list[str]) -> None:
+    """Say how many files of directories are not read."""
+    if files:
+        from tflogscope.model.common.figures import count_of
+
+        what = f"left out {count_of(len(files), 'file')} without a record, such as {files[0]}"
+        print(safe(f"tflogscope: {what}"), file=sys.stderr)  # noqa: T201
 
 
 def _warn_of_order(part: Part) -> None:

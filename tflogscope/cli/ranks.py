@@ -13,6 +13,7 @@ from tflogscope.cli.inputs import (
     named_inputs,
     opened_each,
     opened_store,
+    say_what_is_left,
     stored,
 )
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
@@ -88,7 +89,9 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
     if "-" in inputs:
         raise UsageError("each rank needs its own log", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
-        runs = name_runs(inputs, None, [], load_grammar(grammar))
+        left: list[str] = []
+        runs = name_runs(inputs, None, [], load_grammar(grammar), left)
+        say_what_is_left(left)
         pool = Processes(min(len(runs), os.cpu_count() or 1))
         rows = collect(runs, directory, pool, __version__, grammar=grammar).rows
         for row in rows:

@@ -37,11 +37,15 @@ def open_with(
 
 
 def find_runs(
-    inputs: Sequence[str | os.PathLike[str] | Source], grammar: Grammar, *, again: bool = True
+    inputs: Sequence[str | os.PathLike[str] | Source],
+    grammar: Grammar,
+    *,
+    again: bool = True,
+    left: list[str] | None = None,
 ) -> list[Source]:
     """As `find_streams`; a process may also be named that only the threads of its lines show."""
     try:
-        return find_streams(inputs, grammar, again=again)
+        return find_streams(inputs, grammar, again=again, left=left)
     except UsageError:
         named = [
             not isinstance(each, Source) and file_and_process(os.fspath(each)) for each in inputs

@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -47,8 +48,12 @@ def find_streams(
     refused: dict[str, InputError] | None = None,
     *,
     again: bool = True,
+    left: list[str] | None = None,
 ) -> list[Source]:
     """As `find_sources`, with what is around their lines taken off, and each process by itself.
+
+    Files of a directory whose first lines have no record are left out, and added to `left`, unless
+    all are like that.
 
     `FILE#0` is one process of a file: by its rank, its number, or a name that is around its lines.
     `again`: see `Source`.
@@ -64,8 +69,14 @@ def find_streams(
     }
     plain = [each for each in inputs if id(each) not in asked]
     found = find_sources(plain, refused) if plain or not inputs else []
+    named = {each.path if isinstance(each, Source) else os.fspath(each) for each in plain}
+    others = (
+        [] if named.issuperset(each.path for each in found) else _no_logs(found, named, grammar)
+    )
+    if left is not None:
+        left += (each.path for each in others)
     sources: list[Source] = []
-    for source in {id(each): each for each in found}.values():
+    for source in {id(each): each for each in found if each not in others}.values():
         source.again = source.again and again
         try:
             sources += _streams(source, grammar)
@@ -122,6 +133,25 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return parted(source, grammar)
     source.rank = wrappers.rank_of(keys.pop()) if keys else None
     return [source]
+
+
+def _no_logs(found: Sequence[Source], named: set[str], grammar: Grammar) -> list[Source]:
+    """The sources without a record in their first lines that nobody named; none if all are so."""
+    others = []
+    for source in found:
+        with suppress(InputError):  # it is said where the source is read
+            if source.path not in named and not _may_be_log(source, grammar):
+                others.append(source)
+    return others if len(others) < len(found) else []
+
+
+def _may_be_log(source: Source, grammar: Grammar) -> bool:
+    """Whether it has a record, or is empty or a notebook. Raises InputError."""
+    head = source.wrapped_head()
+    if not head or may_be_notebook(head) or recognise(head, grammar) is not None:
+        return True
+    more = source.size is None or source.size > len(head)
+    return more and recognise(source.wrapped_head(_FAR), grammar) is not None
 
 
 def _of_notebook(source: Source, text: bytes) -> Source:

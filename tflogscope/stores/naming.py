@@ -40,6 +40,7 @@ def name_runs(
     template: str | None,
     taken: Sequence[str],
     grammar: Grammar | None = None,
+    left: list[str] | None = None,
 ) -> list[Named]:
     """The runs that the inputs are, the largest first; each process of a file is one (`FILE#0`).
 
@@ -48,13 +49,14 @@ def name_runs(
         template: which files make a run; None: each file is one.
         taken: names of columns that a field can't have.
         grammar: by which the processes of a file are told apart; None: each file is of one.
+        left: gets the files of directories that have no record.
 
     Raises:
         UsageError: the template is wrong or fits no file, or two runs have the same id.
         InputError: no input can be read. Where one can, those that can't are runs that will fail.
     """
     refused: dict[str, InputError] = {}
-    sizes = dict(_sizes(inputs, grammar, refused))
+    sizes = dict(_sizes(inputs, grammar, refused, left))
     if refused and not sizes:
         raise next(iter(refused.values()))
     sizes |= dict.fromkeys(refused, 0)
@@ -132,7 +134,10 @@ def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
 
 
 def _sizes(
-    inputs: Sequence[str], grammar: Grammar | None, refused: dict[str, InputError]
+    inputs: Sequence[str],
+    grammar: Grammar | None,
+    refused: dict[str, InputError],
+    left: list[str] | None,
 ) -> Iterator[tuple[str, int]]:
     """The files of all inputs, or their processes, and their bytes."""
     for named in inputs:
@@ -142,7 +147,7 @@ def _sizes(
             raise UsageError("collect reads files, not a pipe", named, "Write it to a file first.")
         else:
             found = (
-                find_streams([named], grammar, refused)
+                find_streams([named], grammar, refused, left=left)
                 if grammar
                 else find_sources([named], refused)
             )

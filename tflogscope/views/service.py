@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tflogscope.model.calls.services import threads_of_service
+from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 

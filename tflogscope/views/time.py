@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.calls.services import threads_of_service
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.model.common.frames import looked_up
+from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_of
 from tflogscope.views import document as doc

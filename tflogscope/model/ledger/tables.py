@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
-from tflogscope.model.calls.services import serving_threads
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import begins, is_among, looked_up, only, rows
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.ledger.owners import Owners
+from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.ledger.stretches import (
     PHASES,
     asked_by_thread,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.calls.services import threads_of_service
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import (
     count_of,
@@ -26,6 +25,7 @@ from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.common.sentences import rows
+from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 from tflogscope.model.overview.onednn_headline import onednn_verdict

@@ -13,7 +13,6 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
-from tflogscope.model.calls.services import quantiles, service_facts
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode
 from tflogscope.model.common.figures import ranked_by, round_time, rounded
@@ -21,6 +20,7 @@ from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
 from tflogscope.model.costs.costs import Costs
 from tflogscope.model.executions.executions import Executions, with_places
+from tflogscope.model.ledger.services import quantiles, service_facts
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.reasons.plugins import plugins_of
