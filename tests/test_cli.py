@@ -570,12 +570,29 @@ def test_binary_formats_are_not_for_a_terminal() -> None:
 
 
 @pytest.mark.thorough
-def test_completion_knows_the_tables() -> None:
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("export --table ti", [b"time", b"timeline"]),
+        ("simulate --dialect 2.2", [b"2.20", b"2.21"]),
+        ("ops --format js", [b"json", b"jsonl"]),
+    ],
+)
+def test_completion_knows_the_values(words: str, wanted: list[bytes]) -> None:
     environment = {
         **os.environ,
         "_TFLOGSCOPE_COMPLETE": "complete_bash",
-        "COMP_WORDS": "tflogscope export --table ti",
+        "COMP_WORDS": f"tflogscope {words}",
         "COMP_CWORD": "3",
     }
     out, _ = spawn(env=environment).communicate()
-    assert sorted(out.split()) == [b"time", b"timeline"]
+    assert sorted(out.split()) == wanted
+
+
+def test_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = []
+    for columns in ("60", "150"):
+        monkeypatch.setenv("COLUMNS", columns)
+        help_ = run_command("analyze", "--help").stdout.decode()
+        widths.append(max(map(len, help_.splitlines())))
+    assert 50 < widths[0] < 80 < widths[1] <= 150

@@ -20,7 +20,7 @@ from tests.samples import run_of
 from tests.waiting import PATIENCE_S
 from tflogscope.cli.main import main
 from tflogscope.errors import QueryError
-from tflogscope.query.sql import select, where
+from tflogscope.query.sql import FUNCTIONS, select, where
 
 FRAME = pl.DataFrame(
     {
@@ -292,3 +292,17 @@ def test_the_caret_is_under_what_is_wrong(statement: str, wrong: str) -> None:
     assert statement[caught.value.place :].startswith(wrong)
     *_, line, caret = str(caught.value).split("\n")
     assert line[len(caret) - 1 :].startswith(wrong)
+
+
+def test_an_unknown_function_is_answered_with_those_there_are() -> None:
+    run = run_of("function_mlp__tf2.20.0__vlog2")
+    with pytest.raises(QueryError, match="unsupported function 'cuont'") as caught:
+        select(run, "SELECT cuont(op) FROM ops")
+    assert ", ".join(FUNCTIONS) in str(caught.value.hint)
+    for name in FUNCTIONS:  # polars knows each, with these arguments or others
+        said = ""
+        try:
+            select(run, f"SELECT {name}(op) OVER (ORDER BY op) FROM ops")
+        except QueryError as error:
+            said = str(error)
+        assert "unsupported function" not in said, name

@@ -62,6 +62,13 @@ def test_the_programs_own_output_goes_on_and_the_log_does_not(tmp_path: Path) ->
     assert open_log(log).timeline["op"].to_list() == ["MatMul"]
 
 
+def test_a_crash_in_native_code_says_which_line_of_python_led_there(tmp_path: Path) -> None:
+    done, log = record(tmp_path, "import os\ndef crash(): os.abort()\ncrash()")
+    assert done.returncode == 128 + signal.SIGABRT
+    assert "Fatal Python error: Aborted" in log.read_text()
+    assert 'File "<string>", line 2 in crash' in log.read_text()
+
+
 def test_both_streams_in_the_order_of_writing(tmp_path: Path) -> None:
     program = (
         "import os\nfor number in range(300): os.write(1 + number % 2, b'line %d\\n' % number)"

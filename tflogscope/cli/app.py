@@ -94,7 +94,10 @@ app = typer.Typer(
     cls=_Group,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 1000,  # that of the terminal, which click would take up to 80 of
+    },
 )
 
 

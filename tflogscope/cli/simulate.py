@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from tflogscope.runtime.emitter.process import Settings
     from tflogscope.runtime.emitter.records import Sink
 
+
+def _complete_dialect(incomplete: str) -> list[str]:
+    from tflogscope.runtime.emitter.dialects import DIALECTS
+
+    return [name for name in DIALECTS if name.startswith(incomplete)]
+
+
 Program = Annotated[str, argument("PROGRAM.py", "The Python program to run.")]
 Arguments = Annotated[
     list[str] | None,
@@ -43,6 +50,7 @@ Dialect = Annotated[
     option(
         "--dialect",
         "Simulate this release: 2.8, 2.13, 2.16, 2.20 or 2.21. From 2.16 on, tf.keras is Keras 3.",
+        autocompletion=_complete_dialect,
     ),
 ]
 TruthFile = Annotated[

@@ -26,6 +26,13 @@ _DEPTH = (
 )
 _POSITION = re.compile(r"\bLine: (\d{1,9}), Column: (\d{1,9})")
 _NAMED = re.compile(r"""(?:'|"|`)([^'"`]+)(?:'|"|`)""")
+_UNKNOWN = "unsupported function"
+FUNCTIONS = (
+    *("COUNT", "SUM", "AVG", "MEDIAN", "QUANTILE_CONT", "MIN", "MAX", "STDDEV", "FIRST", "LAST"),
+    *("ABS", "ROUND", "CEIL", "FLOOR", "LN", "LOG10", "POW", "SQRT", "COALESCE", "NULLIF", "IF"),
+    *("LENGTH", "LOWER", "UPPER", "LEFT", "RIGHT", "REPLACE", "SUBSTR", "SPLIT_PART", "STRPOS"),
+    *("STARTS_WITH", "REGEXP_LIKE", "CONCAT", "DATE_PART", "ROW_NUMBER", "RANK", "LAG", "LEAD"),
+)
 _SHOWN = 5
 MAX_ROWS = 10_000_000
 _NO_FUNCTION = "is not a supported table function"
@@ -127,6 +134,8 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
 
 def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> QueryError:
     reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
+    if reason.startswith(_UNKNOWN):
+        hint = f"The functions are those of polars, such as {', '.join(FUNCTIONS)}."
     return QueryError(reason or "not understood", statement, _place(statement, reason), hint)
 
 

@@ -75,6 +75,7 @@ def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[s
         "TF_CPP_VMODULE": ",".join(f"{name}={level}" for name, level in levels.items()),
         "TF_CPP_LOG_THREAD_ID": "1",
         "ONEDNN_VERBOSE": "1",
+        "PYTHONFAULTHANDLER": "1",  # a crash in native code says which line of Python led there
     }
     if exact_onednn(tensorflow):
         chosen["ONEDNN_VERBOSE_TIMESTAMP"] = "1"
