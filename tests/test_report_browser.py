@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from tests.browser import Complaints, chromium, opened_page
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import page_of, raw_log, run_of
+from tflogscope.api import LogRun as Run
 from tflogscope.model.common.figures import duration
 from tflogscope.model.pictures.activity import read_activity
 from tflogscope.views.report.comparison import comparison_page
@@ -133,6 +135,17 @@ def test_the_page_of_a_log_works(
     page.context.close()
 
 
+def step_of(run: Run, call: int | None) -> str | None:
+    """Which call of its function it is, as the program counts."""
+    calls = run.timeline.filter(kind="call")
+    own = calls.filter(pl.col("call") == call) if call is not None else calls.head(0)
+    if own.is_empty():
+        return None
+    alike = calls.filter(pl.col("function").eq_missing(own["function"].first())).sort("start")
+    number = alike["call"].to_list().index(call) + 1
+    return f"{number:,} of {alike.height:,} calls of {own['function'].item()}"
+
+
 def agrees(said: dict[str, str], name: str, at: int) -> None:
     """The details of a slice are those of the run's tables."""
     run = run_of(name)
@@ -156,7 +169,7 @@ def agrees(said: dict[str, str], name: str, at: int) -> None:
     assert (said.get("Cause") or "").split(":")[0] == (row["cause"] or "")
     uid = "" if row["function_uid"] is None else f" {row['function_uid']}"
     assert said.get("Function") == (None if row["function"] is None else row["function"] + uid)
-    assert said.get("Call") == (None if row["call"] is None else str(row["call"]))
+    assert said.get("Step") == step_of(run, row["call"])
     if run.slices.clock == "time" and row["duration_us"] is not None:
         assert said["Took"] == duration(row["duration_us"])
         assert said["Began"].startswith(str(row["start"])[:19])
@@ -526,3 +539,91 @@ def test_print_shows_the_still_picture_and_whole_tables(keras: Page) -> None:
     assert (
         keras.evaluate("getComputedStyle(document.querySelector('.wide')).overflowY") == "visible"
     )
+
+
+# ---- what is said of a slice, and what it may cover ----------------------------------------------
+
+COVERED = (
+    """([x, y]) => document.getElementById('drawer').contains(document.elementFromPoint(x, y))"""
+)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (400, 800)])
+def test_the_drawer_does_not_cover_what_was_clicked(
+    width: int, height: int, browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    page = opened_page(browser, written(KERAS, tmp_path), complaints)
+    page.set_viewport_size({"width": width, "height": height})
+    page.locator("#lanes").scroll_into_view_if_needed()
+    box = page.locator("#lanes").bounding_box()
+    assert box
+    clicked = 0
+    for share in (0.3, 0.6, 0.9, 0.98, 0.5):
+        for row in range(1, 6):
+            point = [box["x"] + box["width"] * share, box["y"] + 22 + row * 18 - 9]
+            if page.evaluate(COVERED, point):
+                page.keyboard.press("Escape")
+            page.mouse.click(*point)
+            clicked += page.is_visible("#drawer")
+            assert not page.evaluate(COVERED, point)
+    assert clicked > 5
+    for link in page.locator("#ops-table a.line").all()[:3]:
+        page.keyboard.press("Escape")
+        link.scroll_into_view_if_needed()
+        link.click()
+        place = link.bounding_box()
+        assert place
+        assert not page.evaluate(COVERED, [place["x"] + 1, place["y"] + place["height"] / 2])
+    page.context.close()
+
+
+def test_a_double_click_zooms_everywhere(keras: Page) -> None:
+    keras.evaluate("document.getElementById('lanes').scrollIntoView({ block: 'center' })")
+    for at in keras.evaluate(FIRST_OF_EACH_CLASS):
+        keras.keyboard.press("Escape")
+        keras.click("#zoom-all")
+        whole = view(keras)
+        keras.mouse.dblclick(*keras.evaluate("(at) => Report.picture.pointOf(at)", at))
+        assert view(keras)[1] - view(keras)[0] < 0.7 * (whole[1] - whole[0])
+    keras.keyboard.press("Escape")
+    keras.click("#zoom-all")
+    whole = view(keras)
+    keras.dblclick("#overview", position={"x": 300, "y": 20})
+    assert view(keras)[1] - view(keras)[0] < 0.7 * (whole[1] - whole[0])
+
+
+def test_a_step_is_numbered_as_the_program_counts(keras: Page) -> None:
+    calls = run_of(KERAS).timeline.filter(kind="call", function="train_function")
+    third = calls.row(2, named=True)
+    for line in (third["line"], third["line"] + 1):  # the call, and what runs in it
+        at = keras.evaluate("(line) => Report.ofLine(Report.data, line)", line)
+        keras.evaluate("(at) => Report.choose(at)", at)
+        said = keras.evaluate(DETAILS)
+        assert said["Step"] == f"3 of {calls.height} calls of train_function"
+        assert "Call" not in said
+
+
+def test_a_crash_is_on_the_timeline(
+    browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    name = "ends_key__tf2.20.0__record"
+    page = opened_page(browser, written(name, tmp_path), complaints)
+    crash = page.evaluate("Report.data.crash")
+    assert crash["name"] == "crashed: KeyError"
+    last = run_of(name).timeline["start"].max()
+    origin = run_of(name).drawn.origin_us
+    assert isinstance(last, datetime)
+    assert origin is not None
+    assert crash["at"] / 1000 + origin >= last.replace(tzinfo=UTC).timestamp() * 1e6
+    # The line is red, and its name is on the axis.
+    red = page.evaluate(
+        """() => { const { picture } = Report; picture.draw();
+        const canvas = picture.canvas, context = canvas.getContext('2d');
+        const x = picture.x(Math.min(Report.data.crash.at, Report.data.slices.last)) - 1.5;
+        return [...context.getImageData(x * devicePixelRatio, 60, 1, 1).data]; }"""
+    )
+    assert red[0] > 100 > red[1]
+    page.context.close()
+    healthy = opened_page(browser, written(KERAS, tmp_path), complaints)
+    assert healthy.evaluate("Report.data.crash") is None
+    healthy.context.close()

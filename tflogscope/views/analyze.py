@@ -227,6 +227,7 @@ _OPS = (
     Column("mode", "mode"),
     Column("kind", "kind"),
     Column("op", "op", "name"),
+    Column("python", "mostly from", "name", "a line of the program"),
     Column("kernel", "kernel", "name"),
     Column("rewrite", "rewrite"),
     Column("executions", "runs", "count"),
@@ -244,7 +245,6 @@ _OPS = (
     Column("implementations", "implementations", "list"),
     Column("functions", "functions", "list", paper=False),
     Column("causes", "causes", "list"),
-    Column("python", "mostly from", "name", "a line of the program"),
     Column("first_line", "first line", "line"),
 )
 _SUMS = (
@@ -368,6 +368,7 @@ def ops_without_line(facts: Summary) -> str:
 
 _FUNCTIONS = (
     Column("name", "function", "name"),
+    Column("python", "traced at", "name", "the line that ran when it was traced", page=True),
     Column("traces", "trace", "count", "of one Python function; from 2 on a retrace", page=True),
     Column("calls", "calls", "count"),
     Column("xla_calls", "XLA calls", "count", "calls that ran code compiled by XLA", page=True),
@@ -380,7 +381,6 @@ _FUNCTIONS = (
     Column("instantiation_us", "instantiation", "us", "placement and graph passes"),
     Column("nodes", "nodes", "count"),
     Column("eligible_nodes", "eligible nodes", "count", "that could get such a kernel", page=True),
-    Column("python", "traced at", "name", "the line that ran when it was traced", page=True),
     Column("first_line", "first line", "line", page=True),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Pict
         "why": _why(texts),
         "xla": _by_xla(run, texts),
         "layout": columns.layout,
+        "crash": _crash(run),
     }
     about = b'{"texts":%s,"primitives":%s,%s' % (
         _json_of(texts),
@@ -158,6 +160,15 @@ def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:
         for at, (kind, status, *function) in enumerate(rows)
         if kind == "call" and status == "done" and tuple(function) in by_xla
     ]
+
+
+def _crash(run: Run) -> dict[str, Any] | None:
+    """When the program crashed, in ns of the page's timeline, and what ended it."""
+    found, end = run.findings.filter(id="crashed"), run.time["end"].max()
+    if found.is_empty() or run.drawn.clock != "time" or not isinstance(end, datetime):
+        return None
+    us = round(end.replace(tzinfo=UTC).timestamp() * 1e6) - (run.drawn.origin_us or 0)
+    return {"at": us * 1000, "name": f"crashed: {found['subject'][0]}"}
 
 
 def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:

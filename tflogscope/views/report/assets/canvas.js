@@ -78,6 +78,7 @@
       this.ink = of("ink");
       this.paper = of("paper");
       this.faint = of("faint");
+      this.failed = of("error");
     }
 
     // ---- places -------------------------------------------------------------------------------
@@ -135,6 +136,15 @@
       return null;
     }
 
+    /* Where the middle of a slice, as far as it is in view, is on the screen. */
+    pointOf(slice) {
+      const { begin, end } = this.data.slices;
+      const box = this.canvas.getBoundingClientRect();
+      const [left, right] = [Math.max(this.x(begin[slice]), GUTTER), Math.min(this.x(end[slice]), this.width)];
+      const number = this.placeOf(slice)?.number ?? 0;
+      return [box.x + (left + right) / 2, box.y + AXIS + (number + 0.5) * ROW - this.scroll.scrollTop];
+    }
+
     /* Bring a slice into view; with `closely`, as large as it can be. */
     show(slice, closely = false) {
       const { begin, end, last } = this.data.slices;
@@ -172,6 +182,7 @@
         this.drawRow(context, this.rows[number], AXIS + number * ROW - this.scroll.scrollTop);
       }
       this.drawAxis(context, ticks);
+      this.drawCrash(context, height);
       this.drawOverview();
       this.drawnIn = performance.now() - started;
     }
@@ -269,6 +280,22 @@
         const left = this.x(time) + 3; // whole, or not at all
         if (left + context.measureText(names[place]).width <= this.width) context.fillText(names[place], left, AXIS / 2);
       });
+    }
+
+    /* Where the program crashed: a line, with what ended it on the axis. */
+    drawCrash(context, height) {
+      const { crash, slices } = this.data;
+      if (!crash) return;
+      const left = this.x(Math.min(crash.at, slices.last)) - 2;
+      if (left < GUTTER || left > this.width) return;
+      const text = fitted(context, crash.name, left - GUTTER);
+      const size = context.measureText(text).width;
+      context.globalAlpha = 1;
+      context.fillStyle = this.paper;
+      context.fillRect(left - size - 8, 0, size + 8, AXIS - 2);
+      context.fillStyle = this.failed;
+      context.fillRect(left, 0, 2, height);
+      context.fillText(text, left - size - 4, AXIS / 2);
     }
 
     drawOverview() {

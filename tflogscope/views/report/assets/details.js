@@ -40,6 +40,23 @@
     return -1;
   }
 
+  /* Which call of its function, of all of its traces, it is, or runs in: a step of the program. */
+  function stepOf(data, slice, call) {
+    const { slices, texts } = data;
+    const nameOfCall = (at) => (slices.text[at] >= 0 && texts.kind[slices.text[at]] === "call" ? texts.function[slices.text[at]] : null);
+    const of = call < 0 ? slice : call;
+    const name = nameOfCall(of);
+    if (name === null) return null;
+    let [number, total] = [0, 0];
+    for (let at = 0; at < slices.count; at++) {
+      if (nameOfCall(at) !== name) continue;
+      total++;
+      if (at <= of) number++;
+    }
+    const text = `${count(number)} of ${count(total)} calls of ${name}`;
+    return call < 0 ? text : link(data, call, text);
+  }
+
   function link(data, at, text) {
     return element("button", { type: "button", className: "link", onclick: () => Report.choose(at) }, text);
   }
@@ -89,17 +106,17 @@
     const call = texts.kind[text] === "call" ? -1 : callOf(data, at);
     const several = data.sources.length > 1;
     return [
+      ["Line of the program", says("python")],
       ["Mode", `${texts.mode[text]}, ${texts.kind[text]}`],
       ["Op", says("op")],
       ["Kernel", says("kernel")],
       ["Rewrite", rewrite(texts, text)],
       ["Why not rewritten", because(data, says("reason"))],
       ["Cause", because(data, says("cause"))],
-      ["Line of the program", says("python")],
       ["Node", says("node")],
       ["Function", functionOf(texts, text)],
       ["Ran", data.xla.includes(text) ? "code compiled by XLA, which logs no ops" : null],
-      ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],
+      ["Step", stepOf(data, at, call)],
       ["Began", began(data, at)],
       ["Took", took(data, at)],
       ["Without logging", work(data, at)],
@@ -116,7 +133,8 @@
     const says = (name) => texts[name]?.[slices.text[at]] ?? null;
     return [
       ["Thread", threadOf(data, slices.track[at])],
-      ["Step", slices.step[at] < 0 ? null : data.steps[slices.step[at]]],
+      ["Call", slices.call[at] < 0 ? null : String(slices.call[at])],
+      ["Step id", slices.step[at] < 0 ? null : data.steps[slices.step[at]]],
       ["Device", says("device")],
       ["Type", says("dtype")],
       ["Inputs", says("inputs")],
@@ -206,7 +224,7 @@
       ...sourceOf(data, at),
       ...rawOf(data, at, asked),
       found.length ? primitiveTable(data, found) : null,
-      element("details", {}, element("summary", {}, "Where, step, inputs, attributes"), listOf(more(data, at))),
+      element("details", {}, element("summary", {}, "Where, ids, inputs, attributes"), listOf(more(data, at))),
     ];
   }
 

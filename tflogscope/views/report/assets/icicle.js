@@ -33,7 +33,10 @@
       this.root = this.zoomed = treeOf(data);
       this.estimated = data.estimated;
       this.asked = "";
-      place.addEventListener("click", (event) => event.target.node && this.zoom(event.target.node));
+      place.addEventListener("click", (event) => {
+        // The second of a double click would zoom out again.
+        if (event.target.node && event.detail < 2) this.zoom(event.target.node);
+      });
       for (const name of ["pointerover", "focusin"]) {
         place.addEventListener(name, (event) => event.target.node && this.say(event.target.node));
       }

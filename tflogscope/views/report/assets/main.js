@@ -44,14 +44,22 @@
 
   // ---- choosing -------------------------------------------------------------------------------
 
-  function choose(at, { closely = false, asked = -1 } = {}) {
+  function choose(at, { closely = false, asked = -1, point = null } = {}) {
     if (at < 0) return;
     picture.chosen = at;
     picture.show(at, closely);
     by("details").replaceChildren(...Report.describe(data, at, asked).filter((each) => each !== null));
-    by("drawer").hidden = false;
+    open(...(point ?? picture.pointOf(at)));
     by("said").textContent = Report.brief(data, at);
     picture.request();
+  }
+
+  /* At the other side of the window if it would cover what was chosen. */
+  function open(x, y) {
+    const drawer = by("drawer");
+    drawer.hidden = false;
+    const { left, right, top, bottom } = drawer.getBoundingClientRect();
+    if (x >= left && x <= right && y >= top && y <= bottom) drawer.classList.toggle("away");
   }
 
   let came = null; // from where the drawer was opened
@@ -114,13 +122,15 @@
     return undefined;
   });
   canvas.addEventListener("pointerup", (event) => {
-    if (drag && !drag.moved) choose(picture.sliceAt(event.offsetX, event.offsetY));
+    if (drag && !drag.moved) {
+      choose(picture.sliceAt(event.offsetX, event.offsetY), { point: [event.clientX, event.clientY] });
+    }
     drag = null;
   });
   canvas.addEventListener("pointerleave", () => (by("tip").hidden = true));
   canvas.addEventListener("dblclick", (event) => {
     const at = picture.sliceAt(event.offsetX, event.offsetY);
-    if (at >= 0) choose(at, { closely: true });
+    if (at >= 0) choose(at, { closely: true, point: [event.clientX, event.clientY] });
     else picture.zoom(1 / 3, event.offsetX);
   });
   canvas.addEventListener(
@@ -146,6 +156,7 @@
     box.style.top = `${event.offsetY + 66}px`;
   }
 
+  by("overview").addEventListener("dblclick", () => picture.zoom(1 / 3)); // where the first click went
   by("overview").addEventListener("pointerdown", move);
   by("overview").addEventListener("pointermove", (event) => event.buttons && move(event));
   function move(event) {
@@ -245,7 +256,8 @@
     const at = Report.ofLine(data, asked, link.dataset.source ?? null);
     if (at < 0) return;
     const said = around(link);
-    choose(at, { asked });
+    const { left, bottom } = link.getBoundingClientRect();
+    choose(at, { asked, point: [left, bottom] });
     by("details").prepend(...said);
     came = link;
     by("details").focus({ preventScroll: true });
