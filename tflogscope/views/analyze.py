@@ -16,6 +16,7 @@ from tflogscope.model.overview.headline import read_verdict
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
+from tflogscope.views.layers import layers_section
 from tflogscope.views.onednn import onednn_section, onednn_state, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
 from tflogscope.views.service import service_section
@@ -144,6 +145,7 @@ def analyze_document(
         ops_section(run, room),
         functions_section(facts, room),
         lines_section(facts, room),
+        *layers_section(run, room),
         *onednn_section(run, room),
         *answers_section(facts),
         *limits_section(run, room),

@@ -22,6 +22,7 @@ from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.document import Figures, Node, Picture, Room
 from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.html import html
+from tflogscope.views.layers import layers_section, step_strip
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, recorded_section
@@ -88,9 +89,11 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         findings_section(run),
         *answers_section(facts),
         *time_section(run),
+        *(Picture(strip) for strip in (step_strip(run),) if strip),
         *service_section(facts),
         *icicle_section(run),
         lines_section(facts, room),
+        *layers_section(run, room),
         *modes_section(facts),
         ops_section(run, room),
         functions_section(facts, room),

@@ -1,0 +1,91 @@
+"""Time by layer: the name scope of each node, as Keras and tf.Module name their layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tflogscope.model.common.figures import ranked_by
+from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
+from tflogscope.model.ledger.stretches import wait_of
+from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
+
+if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
+
+# What is around a layer's scopes: gradients (python/eager/backprop.py, _gradient_function), and
+# functions that grappler or the lowering pass inlined.
+_GRADIENT = r"(?:^|/)(?:gradient_tape|gradients?)/"
+_INLINED = r"^(?:(?:(?:Stateful)?PartitionedCall(?:_\d+)?|ConstantFolding)/)+"
+_OF_GRAPPLER = "ArithmeticOptimizer"
+
+
+def layer_times(run: Tables) -> pl.DataFrame:
+    """The time of nodes by their first two scopes, the most first.
+
+    Columns: layer, nodes, executions, forward_us, gradient_us, us, share, op (that takes most).
+    Empty where no model has layers, or no node a time. What calls functions is left out, for its
+    nodes have rows of their own; so is what waits, and what tf.data runs.
+    """
+    keys = ["function", "function_uid"]
+    data = run.functions.filter(flavour="dataset")[keys]
+    nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
+    calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=False)
+    compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
+    nodes = nodes.filter(
+        ~calling | compiled.fill_null(value=False),
+        wait_of(pl.col("op")).is_null(),
+        ~pl.col("op").is_in(PLUMBING_OPS),
+        pl.col("executions") > 0,
+    )
+    time = pl.col(ranked_by(nodes))
+    inlined = pl.col("node").str.replace(_INLINED, "")
+    is_gradient = inlined.str.contains(_GRADIENT)
+    nodes = nodes.with_columns(gradient=is_gradient, name=inlined.str.replace(_GRADIENT, ""))
+    known = nodes.select(
+        "executions",
+        "gradient",
+        *_scopes(nodes["name"], nodes["op"]),
+        us=time,
+        op=pl.col("op").str.strip_prefix(MERGED),
+    ).drop_nulls("model")
+    # What computes nothing forward is no layer: it is the scope of an op's gradient or input.
+    computes = ~pl.col("gradient") & ~pl.col("op").is_in(["Const", "ReadVariableOp"])
+    is_layer = computes.any().over("layer")
+    known = known.with_columns(layer=pl.when(is_layer).then("layer").otherwise("model"))
+    known = known.filter(computes.any().over("layer"))
+    by_op = known.group_by("layer", "op").agg(pl.col("us").sum())
+    most = by_op.sort("us", "op", descending=[True, False]).group_by("layer").agg(pl.first("op"))
+    table = known.group_by("layer").agg(
+        pl.len().alias("nodes"),
+        pl.col("executions").sum(),
+        forward_us=pl.col("us").filter(~pl.col("gradient")).sum(),
+        gradient_us=pl.col("us").filter("gradient").sum(),
+        us=pl.col("us").sum(),
+    )
+    table = table.filter(pl.col("us") > 0).join(most, on="layer")
+    if not table["layer"].str.contains("/", literal=True).any():
+        table = table.clear()
+    share = pl.col("us") / pl.col("us").sum()
+    return table.with_columns(share=share).sort("us", "layer", descending=[True, False])
+
+
+def _scopes(names: pl.Series, ops: pl.Series) -> tuple[pl.Expr, pl.Expr]:
+    """`model`, the first scope of each node, and `layer`, the first two; null: it has none.
+
+    Ops have scopes, too: `add_1` of an AddV2.
+    """
+    kinds = ops.str.strip_prefix(MERGED).str.replace(r"V\d$", "").str.to_lowercase().unique()
+    scopes = pl.lit(names).str.split("/").list
+    model, layer = (scopes.get(depth, null_on_oob=True) for depth in (0, 1))
+
+    def of_op(scope: pl.Expr) -> pl.Expr:
+        kind = scope.str.replace(r"_\d+$", "").str.replace_all("_", "").str.to_lowercase()
+        return kind.is_in(kinds.implode())
+
+    known = (scopes.len() > 1) & ~of_op(model) & (model != _OF_GRAPPLER)
+    both = pl.concat_str(model, layer, separator="/")
+    has_layer = (scopes.len() > 2) & ~of_op(layer)
+    of_model = pl.when(known).then(model)
+    return of_model.alias("model"), pl.when(has_layer).then(both).otherwise(of_model).alias("layer")
