@@ -101,7 +101,7 @@ def _parts(run: Run) -> pl.DataFrame:
         pl.col("phase").replace(PHASE_NAMES),
         id="phase",
         us="wall_us",
-        once=(pl.col("wall_us") - pl.col("repeats_us")).round(3).clip(0),
+        once=(pl.col("wall_us") - pl.col("repeats_us")).round().clip(0),  # logs have whole µs
         share=pl.col("wall_us") / pl.col("wall_us").sum(),
     )
 
