@@ -37,6 +37,7 @@ _STRICT: dict[str, Any] = {
     "max_creation_share": 0.0,
     "max_reorder_share": 0.0,
     "max_reference_share": 0.0,
+    "max_nonzero_exits": 0,
 }
 _POLICIES = [
     Policy(str(limit), (Section(None, {**DEFAULTS, **_STRICT, **dict.fromkeys(keys, limit)}),))
