@@ -132,8 +132,10 @@ def busiest_of(run: Tables) -> Busiest | None:
     data = run.functions.filter(flavour="dataset")[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
     time = ranked_by(nodes)
-    # _Recv waits for another device even within a task, and _Send hands on what is there.
-    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").is_in(PLUMBING_OPS)
+    # _Recv waits for another device even within a task, _Send hands on what is there, and what a
+    # plain log has for NoOp is its logging.
+    idle = (*PLUMBING_OPS, "NoOp")
+    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").is_in(idle)
     calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
     compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
     own = nodes.filter(~calling | compiled, computes)
