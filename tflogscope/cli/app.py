@@ -79,6 +79,8 @@ def _given(parameter: Any) -> Any:
     if "get_runtime_param" not in vars(parameter):
         given = _Given(parameter.get_runtime_param)
         parameter.get_runtime_param = lambda: given
+    if parameter.param_type_name == "argument":  # help has its name; `<list[str]>` says no more
+        parameter.display_type_rich = lambda **_: None
     return parameter
 
 

@@ -32,7 +32,7 @@ def query(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Run a SELECT over the tables (timeline, ops, functions, nodes and the others).
+    """Run a SELECT over the tables (timeline, ops and others).
 
     Columns are those of `export`. Only the tables that the statement names are built.
 

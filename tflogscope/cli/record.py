@@ -61,7 +61,9 @@ def record(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Run a program and record its log, at a few percent of the size of a full log.
+    """Run a program and record its log.
+
+    The log has a few percent of the size of a full one.
 
     The program's output still goes to standard output, TensorFlow's warnings and errors to
     standard error, and its exit status is passed on. The log contains everything.

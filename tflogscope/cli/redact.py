@@ -51,7 +51,7 @@ def redact(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write a copy of the log that can be shared, with the program's names replaced.
+    """Write a copy of the log to share, without the program's names.
 
     Names of nodes, functions, files, hosts, users and commands become stable pseudonyms. The
     program's output and unrecognized text are dropped and counted. Shapes, line numbers and times

@@ -118,7 +118,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
     faults: Faults = "",
     force: Force = False,
 ) -> None:
-    """Run a program on the reference runtime: a small TensorFlow in Python and NumPy.
+    """Run a program on the reference runtime, a small TensorFlow.
 
     `import tensorflow` and `import keras` load the runtime, whose ops, functions and graphs are
     plain Python that you can step through. With -o, writes the log that TensorFlow would have

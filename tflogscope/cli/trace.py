@@ -27,7 +27,7 @@ def trace(
     force: Force = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Write the run as a trace for Perfetto, chrome://tracing, speedscope or flame graphs.
+    """Write the run as a trace for Perfetto, speedscope and others.
 
     Has one track per thread or, if the log has no threads, per lane. Calls contain their ops, ops
     their oneDNN primitives. A flame graph file (.folded) has the time of each stack instead.

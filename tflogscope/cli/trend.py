@@ -15,7 +15,7 @@ def trend(
     format_name: FormatName = None,
     force: Force = False,
 ) -> None:
-    """Show how a program's runs changed over time, and since which run.
+    """Show how a program's runs changed, and since which run.
 
     Lists step time, the shares of eager ops and oneDNN kernels, eager ops per step, traces and
     findings of each run, in order of start. Reports changes beyond run-to-run noise.

@@ -67,7 +67,8 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
 
 
 def _sum(phases: pl.DataFrame) -> dict[str, float]:
-    return {name: float(phases[name].sum()) for name in ("us", "once", "repeats_us", "share")}
+    names = ("us", "once", "repeats_us", "share")
+    return {name: round(float(phases[name].sum()), 9) for name in names}  # shares add up to 1.0
 
 
 def _after_ops(known: pl.DataFrame) -> str:
