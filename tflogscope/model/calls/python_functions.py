@@ -29,6 +29,8 @@ _ROUNDS = 64  # groups of traces of one name; what is left then is taken as func
 # where it is made. A function of the program may have the name and such nodes, so the place of the
 # definition counts where `record` wrote it down.
 _MULTI_DEVICE = "python/data/ops/multi_device_iterator_ops.py"
+PFOR = "python/ops/parallel_for/control_flow_ops.py"
+"""Called eagerly, pfor makes a tf.function anew each time, so that it is traced each time."""
 _OWN = (
     ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
     ("_jvp_relaxed_shapes", "", "python/eager/forwardprop.py"),
@@ -40,7 +42,7 @@ _OWN = (
         for what in ("init", "next", "finalize")
     ),
     # pfor's converters name their nodes `…/pfor/…` (python/ops/parallel_for/pfor.py, PFor.convert).
-    ("f", "/pfor/", "python/ops/parallel_for/control_flow_ops.py"),
+    ("f", "/pfor/", PFOR),
 )
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
@@ -87,9 +89,13 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
     counted = _with_inputs(found.with_row_index("order"), nodes, events)
     known = counted.with_columns(key=key).collect()
     said = looked_up(known[["name"]], traces_recorded(events), "name")
-    known = known.with_columns(group=_alike(known, nodes), recorded=said["of"])
-    alone = pl.when(pl.col("recorded").is_null()).then(pl.struct("key", "group"))
-    known = known.with_columns(number=pl.struct("flavour", "recorded", alone=alone).rank("dense"))
+    made_by = _made_by(known, nodes, said["signature"])
+    known = known.with_columns(made_by, recorded=said["of"], group=_alike(known, nodes))
+    # What TensorFlow makes for itself it makes anew, so that its objects are no function's.
+    recorded = pl.when(pl.col("made_by").is_null()).then("recorded")
+    alone = pl.when(recorded.is_null()).then(pl.struct("key", "group"))
+    number = pl.struct("flavour", recorded=recorded, alone=alone).rank("dense")
+    known = known.with_columns(number=number)
     number = pl.coalesce(_warned(known, events), "number")
     # Parts for several devices, which other processes ask for, are of one trace.
     uid = pl.col("function_uid")
@@ -98,7 +104,7 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         "name",
         python_function=number,
         traces=trace.is_first_distinct().cum_sum().cast(pl.UInt32).over(number),
-        made_by=_made_by(known, nodes, said["signature"]),
+        made_by="made_by",
     )
 
 
@@ -199,4 +205,4 @@ def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) ->
             marked = pl.col("name").is_in(inside.implode())
             own &= pl.coalesce(defined.str.ends_with(file), marked)
         made_by = pl.when(own).then(pl.lit(file)).otherwise(made_by)
-    return made_by
+    return made_by.alias("made_by")

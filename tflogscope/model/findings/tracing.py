@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import (
+    PFOR,
     retrace_warnings,
     traces_recorded,
     tracing_us,
@@ -51,30 +52,39 @@ def tracing_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _retraced(evidence: Evidence) -> Iterator[Finding]:
-    firsts = evidence.first_calls.filter(
-        (pl.col("flavour") == "inference") & pl.col("made_by").is_null()
-    )
+    firsts = evidence.first_calls.filter(pl.col("flavour") == "inference")
+    made = firsts.filter(pl.col("made_by") == PFOR, pl.col("python_function").is_duplicated())
+    if not made.is_empty():
+        yield _again(evidence, made, "pfor", {"pfor": True})
+    firsts = firsts.filter(pl.col("made_by").is_null())
     firsts = firsts.filter(
         pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
     )
     for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
         "python_function"
     ):
-        function, again = str(traces["function"][0]), traces.slice(1)
-        took = total(again["took_us"])
         why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
-        facts = {
-            **why,
-            "why": why,
-            "traces": traces.height,
-            "tracing": _tracing_recorded(evidence, again),
-            "took": took,
-            "times": _times(again, took or 0.0),
-            "warnings": _warnings(evidence, function),
-        }
-        at = again["at"].to_list()
-        claims = _claim_retracing(evidence, again)
-        yield Finding("retraced", function, again.height, None, at, facts, claims=claims)
+        warned = _warnings(evidence, str(traces["function"][0]))
+        facts = {**why, "why": why, "warnings": warned}
+        yield _again(evidence, traces, str(traces["function"][0]), facts)
+
+
+def _again(
+    evidence: Evidence, traces: pl.DataFrame, subject: str, facts: dict[str, Any]
+) -> Finding:
+    """The finding of these traces: all but the first of each Python function are avoidable."""
+    again = traces.filter(~pl.col("python_function").is_first_distinct())
+    took = total(again["took_us"])
+    facts |= {
+        "traces": traces.height,
+        "tracing": _tracing_recorded(evidence, again),
+        "took": took,
+        "times": _times(again, took or 0.0),
+    }
+    claims = _claim_retracing(evidence, again)
+    return Finding(
+        "retraced", subject, again.height, None, again["at"].to_list(), facts, claims=claims
+    )
 
 
 def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFrame]:
