@@ -187,6 +187,8 @@ def test_the_first_row_whose_facts_are_there_is_said() -> None:
     assert words.first(rows, {"n": 2000, "names": []}) == "2,000 ops."
     assert words.first(rows, {"n": 0}) == "No op."
     assert words.first({"n": "{n}"}, {}) == ""
+    assert words.first("{n:average}", {"n": 18_001.0}) == "18,001"
+    assert words.first("{n:average}", {"n": 10 / 3}) == "3.33"
     assert [*words.every({"n": "{n}.", "us": "{us:time}.", "x": "x"}, {"n": 5, "us": 0.0})] == [
         "5.",
         "0 µs.",

@@ -111,9 +111,14 @@ def _stake(row: Row, run: Run) -> str:
     us = row["time_us"]
     if us is None:
         return ""
+    stake = f"{duration(us)} avoidable"
     of = whole_of(us, row["in_loops_us"], run.repeated, span_of_run(run.time))
-    what = f" of the {'repeated time' if of.in_loops else 'run'}" if of else ""
-    return f"{duration(us)} avoidable{f', {percent(us, of.us)}{what}' if of else ''}"
+    if of is None:
+        return stake
+    part, share = duration(of.part_us), percent(of.part_us, of.us)
+    if part != duration(us):  # some of it is one-time
+        return f"{stake}, {part} of {duration(of.us)} repeated time ({share})"
+    return f"{stake}, {share} of the {'repeated time' if of.in_loops else 'run'}"
 
 
 def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:

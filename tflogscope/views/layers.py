@@ -21,7 +21,7 @@ _SHOWN = 8
 _COLUMNS = (
     Column("layer", "layer", "name", "the first two name scopes of its nodes"),
     Column("us", "time", "us", "of its nodes, all threads, without logging"),
-    Column("share", "share", "bar", "of the time of all layers"),
+    Column("share", "share", "bar", "of the time of all layers", page=True),
     Column("forward_us", "forward", "us"),
     Column("gradient_us", "gradient", "us"),
     Column("op", "mostly", "name"),

@@ -91,8 +91,8 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
     said = looked_up(known[["name"]], traces_recorded(events), "name")
     made_by = _made_by(known, nodes, said["signature"])
     known = known.with_columns(made_by, recorded=said["of"], group=_alike(known, nodes))
-    # What TensorFlow makes for itself it makes anew, so that its objects are no function's.
-    recorded = pl.when(pl.col("made_by").is_null()).then("recorded")
+    # pfor's functions live for one call, and CPython gives their ids away again.
+    recorded = pl.when(~pl.col("made_by").eq_missing(PFOR)).then("recorded")
     alone = pl.when(recorded.is_null()).then(pl.struct("key", "group"))
     number = pl.struct("flavour", recorded=recorded, alone=alone).rank("dense")
     known = known.with_columns(number=number)

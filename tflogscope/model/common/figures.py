@@ -107,8 +107,9 @@ def span_of_run(time: pl.DataFrame) -> float:
 
 
 class Whole(NamedTuple):
-    """What a time is a part of."""
+    """What a time is a part of: `part_us` of `us`."""
 
+    part_us: float
     us: float
     in_loops: bool
 
@@ -119,15 +120,15 @@ def whole_of(
     """What avoidable time is a part of: the time in loops (table `repeated`), else the run.
 
     A short recording is mostly start-up, and a longer one has more of its loops; so what is mostly
-    in loops (`in_loops_us` of it; None: not known) is a part of these. None: it is no part of the
-    run, such as time of several threads added up.
+    in loops (`in_loops_us` of it; None: not known) is a part of these, without the rest of it.
+    None: it is no part of the run, such as time of several threads added up.
     """
     if us is None or not span:
         return None
     loops = float(repeated["repeats_us"].sum())
     if us <= loops and (in_loops_us is None or in_loops_us > us / 2):
-        return Whole(loops, True)
-    return Whole(span, False) if us <= span else None
+        return Whole(us if in_loops_us is None else in_loops_us, loops, True)
+    return Whole(us, span, False) if us <= span else None
 
 
 def percent(part: float, whole: float) -> str:

@@ -137,6 +137,7 @@ def said_lines(lines: Sequence[int]) -> str:
 FORMATS: dict[str, Callable[[Any], str]] = {
     "time": spoken,
     "share": lambda share: percent(share, 1),
+    "average": lambda average: f"{average:,.0f}" if average >= 100 else f"{average:.3g}",
     "lines": said_lines,
     "commas": ", ".join,
     "semicolons": "; ".join,

@@ -196,7 +196,7 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
-    much = whole and us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
+    much = whole and whole.part_us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
     if finding.id in waiting_owners() and is_busy(evidence.recorded):
         much = False
     much = much or finding.facts.get("worth_a_look")

@@ -179,8 +179,10 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["change"] = _first_change(first["advice"])
         if (time := first["time_us"]) is not None:
             of = whole_of(time, first["in_loops_us"], run.repeated, span)
-            share = {"span": of.us, "in_loops": of.in_loops, "share": time / of.us} if of else {}
-            facts["saves"] = {"time": time, **share}
+            known = (
+                {"span": of.us, "in_loops": of.in_loops, "share": of.part_us / of.us} if of else {}
+            )
+            facts["saves"] = {"time": of.part_us if of else time, **known}
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         alone = onednn_verdict(said)
