@@ -13,6 +13,7 @@ from tflogscope.model.common.figures import duration
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.views.analyze import analyze_document, first_screen, summary_json
 from tflogscope.views.explain import explain_document
+from tflogscope.views.onednn import _by_op
 from tflogscope.views.terminal import drawn
 
 LOGS = first_quick([(name,) for name in NAMES])
@@ -63,3 +64,9 @@ def test_a_finding_has_one_time(name: str) -> None:
         assert in_json["time_us"] == row["time_us"]
         if row["time_us"] and row["severity"] != "note":
             assert duration(row["time_us"]) in drawn(analyze_document(run))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_eligible_nodes_are_those_with_a_kernel(name: str) -> None:
+    run = run_of(name)
+    assert _by_op(run)["eligible"].sum() == run.summary.eligible.nodes

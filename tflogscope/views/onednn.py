@@ -9,6 +9,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.figures import count_of, duration, percent
+from tflogscope.model.reasons.rules import HAS_KERNEL
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
@@ -207,7 +208,7 @@ def _share_of_ops(ops: Entry) -> str:
 _BY_OP = (
     Column("op", "op", "name"),
     Column("nodes", "nodes that ran", "count"),
-    Column("eligible", "eligible", "count", "nodes that could get a oneDNN or plug-in kernel"),
+    Column("eligible", "eligible", "count", "nodes for which a oneDNN or plug-in kernel exists"),
     Column("rewritten", "rewritten", "count", "nodes that got a oneDNN or plug-in kernel"),
     Column("kernels", "kernels", "list"),
     Column("runs", "runs rewritten", "count"),
@@ -343,13 +344,14 @@ def _by_op(run: Run) -> pl.DataFrame:
     nodes = run.nodes.filter(pl.col("executions") > 0).group_by("op")
     by_op = nodes.agg(
         nodes=pl.len(),
-        eligible=pl.col("eligible").fill_null(value=False).sum(),
+        known=pl.col("eligible").any(),
+        eligible=HAS_KERNEL.sum(),
         rewritten=rewritten.sum(),
         kernels=pl.col("kernel").filter(rewritten).unique().sort().str.join(";"),
         runs=pl.col("executions").filter(rewritten).sum(),
         reasons=pl.col("reason").filter("eligible").drop_nulls().unique().sort().str.join(";"),
         line=pl.col("line").min(),
-    ).filter((pl.col("eligible") > 0) | (pl.col("rewritten") > 0))
+    ).filter(pl.col("known") | (pl.col("rewritten") > 0))
     us = pl.col("primitive_us")
     ran = run.ops.filter((pl.col("mode") == "graph") & (pl.col("kind") == "op")).group_by("op")
     inside = ran.agg(
