@@ -68,7 +68,10 @@ def test_a_message_ends_with_its_own_last_line(opened: Open) -> None:
 @pytest.mark.parametrize(
     ("error", "node"),
     [
-        ("{{function_node f}} indices[0] = 9 is not in [0, 4)", " (node PartitionedCall/GatherV2)"),
+        (
+            "{{function_node f}} indices[0] = 9 is not in [0, 4)",
+            ". Failed node: PartitionedCall/GatherV2",
+        ),
         ("indices[0] = 7 is not in [0, 4)", ""),
     ],
 )
