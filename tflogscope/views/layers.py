@@ -12,7 +12,7 @@ from tflogscope.model.overview.layers import layer_times
 from tflogscope.model.overview.step_calls import later_steps
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
-from tflogscope.views.markup import Markup, element
+from tflogscope.views.markup import Markup, element, stretched_svg
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -76,15 +76,7 @@ def step_strip(run: Run) -> Markup | None:
         )
         for number, (first, us) in enumerate(zip(edges.tolist(), longest.tolist(), strict=True))
     ]
-    svg = element(
-        "svg",
-        *bars,
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        preserveAspectRatio="none",
-        width="100%",
-        height=_HEIGHT,
-        aria_hidden="true",
-    )
+    svg = stretched_svg(bars, _WIDTH, _HEIGHT)
     name = steps["function"][0]
     said = f"{count_of(len(took), 'later call')} of {name} in order: median {duration(median)}"
     over = int((took > top).sum())

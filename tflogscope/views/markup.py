@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from tflogscope.escapes import safe
@@ -44,4 +45,17 @@ def joined(*children: str | None) -> Markup:
             for child in children
             if child is not None
         )
+    )
+
+
+def stretched_svg(parts: Iterable[Markup], width: int, height: int) -> Markup:
+    """A picture as wide as the page: `width` and `height` are those in which parts are drawn."""
+    return element(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {width} {height}",
+        preserveAspectRatio="none",
+        width="100%",
+        height=height,
+        aria_hidden="true",
     )

@@ -14,7 +14,7 @@ from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
-from tflogscope.views.markup import Markup, element
+from tflogscope.views.markup import Markup, element, stretched_svg
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -148,15 +148,7 @@ def time_bar(run: Run) -> Markup | None:
         if took >= _LEAST * whole:
             swatch = element("span", class_=f"swatch phase {phase}", aria_hidden="true")
             names.append(element("li", swatch, said))
-    svg = element(
-        "svg",
-        *parts,
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        preserveAspectRatio="none",
-        width="100%",
-        height=_HEIGHT,
-        aria_hidden="true",
-    )
+    svg = stretched_svg(parts, _WIDTH, _HEIGHT)
     title = f"Wall time of the recorded run: {_sums(known)}"
     return element(
         "figure", element("figcaption", title), svg, element("ul", *names), id="time-bar"

@@ -50,7 +50,7 @@ def layer_times(run: Tables) -> pl.DataFrame:
         us=time,
         op=pl.col("op").str.strip_prefix(MERGED),
     ).drop_nulls("model")
-    # What computes nothing forward is no layer: it is the scope of an op's gradient or input.
+    # A scope without forward computation is no layer, but that of an op's gradient or input.
     computes = ~pl.col("gradient") & ~pl.col("op").is_in(["Const", "ReadVariableOp"])
     is_layer = computes.any().over("layer")
     known = known.with_columns(layer=pl.when(is_layer).then("layer").otherwise("model"))
