@@ -51,7 +51,9 @@ def run(command: list[str]) -> Cost:
     """Run a command and measure it. Exits with a message if it fails."""
     start = time.perf_counter()
     none = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
+    # Compiled modules are kept, or what is installed without them is compiled in each run.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    process = subprocess.Popen(command, stdin=none, stdout=none, stderr=none, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -52,7 +52,16 @@ class MadeRun:
             made_by=pl.when(pl.col("function").is_in(OWN_FUNCTIONS)).then(pl.lit("TensorFlow")),
         )
         own = pl.Series([bool(row.get("own")) for row in self.timeline], dtype=pl.Boolean)
-        beside = {"findings": real.findings.clear(), "asked": own.to_frame("own")}
+        place = frames["timeline"].select("line", execution=pl.int_range(pl.len(), dtype=pl.UInt32))
+        ran_by = frames["primitives"].select(line="timeline_line")
+        links = ran_by.join(
+            place.unique("line", keep="first"), on="line", how="left", maintain_order="left"
+        )
+        beside = {
+            "findings": real.findings.clear(),
+            "asked": own.to_frame("own"),
+            "links": links.select("execution").with_columns(library=pl.lit(None, pl.String)),
+        }
         return _Made(frames | beside | {"python_functions": same})
 
 

@@ -5,6 +5,7 @@ So nothing else is imported before.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -12,10 +13,12 @@ from contextlib import suppress
 from typing import NoReturn
 
 _INTERRUPTED = 130
+_OBJECTS = 100_000  # made before Python looks for circles among them; imports and a log make few
 
 
 def main() -> int:
     """Run the command line of this process; return the exit code."""
+    gc.set_threshold(_OBJECTS)
     try:
         from tflogscope.cli.main import main as run
 

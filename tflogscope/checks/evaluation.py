@@ -32,7 +32,7 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
     policy = policy or default_policy()
     baseline = Baseline() if baseline is None else baseline.copy()
     evidence = CheckedRun(run)
-    start = run.timeline["start"].min()
+    start = run.executions["start"].min()
     checks = tuple(_checks(evidence, policy, baseline))
     notes = (*_notes(evidence, policy, baseline), *_unread_waivers(evidence, checks))
     return Verdict(
@@ -80,7 +80,7 @@ def _left_out(evidence: CheckedRun, policy: Policy) -> list[str]:
 
     Only where the policy asks for something of oneDNN: else nothing would be checked.
     """
-    if evidence.run.timeline.height or evidence.run.primitives.is_empty():
+    if evidence.run.executions.height or evidence.run.primitives.is_empty():
         return []
     of_onednn = any(policy.checked(key) for key in OF_ONEDNN)
     named = policy.sections[-1].named

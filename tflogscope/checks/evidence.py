@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tflogscope.model.common.frames import only, rows
 from tflogscope.model.common.source_text import source_text
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.rows.unexpected import function_calls
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ class CheckedRun:
     @cached_property
     def calls(self) -> pl.DataFrame:
         """Calls of graph functions, in order."""
-        return function_calls(self.run.timeline, self.run.python_functions)
+        executions = self.run.executions
+        calls = spelled(only(executions, executions["kind"] == "call"))
+        return function_calls(calls, self.run.python_functions)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
@@ -45,10 +49,10 @@ class CheckedRun:
         A v1 session prints steps and has no eager ops, and a server runs what others ask for; any
         other graph was called from Python.
         """
-        timeline = self.run.timeline
-        of_sessions = timeline["cause"].is_in(["session", "constant-folding"]).fill_null(False)
-        is_eager = bool((timeline["mode"] == "eager").any())
-        of_others = bool(timeline.height) and bool(of_sessions.all())
+        executions = self.run.executions
+        of_sessions = executions["cause"].is_in(["session", "constant-folding"]).fill_null(False)
+        is_eager = bool((executions["mode"] == "eager").any())
+        of_others = bool(executions.height) and bool(of_sessions.all())
         return is_eager or of_others or self.run.is_server
 
     @cached_property
@@ -58,23 +62,20 @@ class CheckedRun:
         That is the function of the execution that ran it; else the one called last before it, or
         the first one that is called.
         """
-        ran = self.run.primitives.filter(pl.col("event") == "exec").select(
-            "source", "line", "implementation", "link", "timeline_line", "python"
+        ran = self.run.linked_primitives.filter(pl.col("event") == "exec").select(
+            *("source", "line", "implementation", "link", "timeline_line", "python", "execution")
         )
-        eager = self.eager.select("source", "line", eager_function="near")
-        executions = self.run.timeline.select("source", "line", "op", "function")
-        executions = executions.join(eager, on=["source", "line"], how="left").select(
-            "source", "op", owner=pl.coalesce("function", "eager_function"), timeline_line="line"
-        )
-        executions = executions.unique(["source", "timeline_line"], keep="first")
-        joined = ran.join(executions, on=["source", "timeline_line"], how="left")
+        asked_by = spelled(rows(self.run.executions["op", "function"], ran["execution"]))
+        eager = self.eager.select(execution="row", eager_function="near")
+        joined = ran.hstack(asked_by).join(eager, on="execution", how="left", maintain_order="left")
+        joined = joined.with_columns(owner=pl.coalesce("function", "eager_function"))
         joined = joined.with_columns(place=self._place()).sort("place", maintain_order=True)
         called = self.calls.select(place=self._place(), called="function")
         first = called["called"].item(0) if called.height else None
         placed = joined.join_asof(called, on="place")
         return placed.with_columns(
             near=pl.coalesce("owner", "called", pl.lit(first, pl.String))
-        ).drop("owner", "called", "place")
+        ).drop("owner", "called", "place", "execution", "function", "eager_function")
 
     def _place(self) -> pl.Expr:
         """Number source and line so that they can be compared across sources."""

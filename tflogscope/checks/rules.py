@@ -21,9 +21,11 @@ from tflogscope.checks.evidence import (
 )
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.common.frames import only
 from tflogscope.model.common.names import op_of_kernel
 from tflogscope.model.common.once import once
 from tflogscope.model.common.verbose import MADE
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.links.linked import IS_REFERENCE
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.rows.unexpected import is_unexpected
@@ -139,8 +141,9 @@ def max_retraces(asked: Asked) -> Found | None:
     if not asked.evidence.shows_eager:
         return _warned_of(asked)
     traces = asked.mine(_traces(asked.evidence), "function")
-    retraced = asked.evidence.run.findings.filter(id="retraced")
-    advice = dict(retraced.select("subject", "advice").rows())
+    too_often = traces.filter(pl.col("retraces") > asked.limit).to_dicts()
+    retraced = asked.evidence.run.findings.filter(id="retraced") if too_often else pl.DataFrame()
+    advice = {row["subject"]: row["advice"] for row in retraced.to_dicts()}
     broken = [
         Broken(
             {"function": row["function"]},
@@ -150,7 +153,7 @@ def max_retraces(asked: Asked) -> Found | None:
             row["python"],
             {"advice": advice.get(row["function"]), "traces": row["line"][1:]},
         )
-        for row in traces.filter(pl.col("retraces") > asked.limit).to_dicts()
+        for row in too_often
     ]
     return Found(max(traces["retraces"].to_list(), default=0), broken)
 
@@ -226,7 +229,7 @@ def _ended(asked: Asked, finding: str, named: str) -> Found:
             row["python"],
             {"text": row["text"], "advice": row["advice"]},
         )
-        for row in asked.evidence.run.findings.filter(id=finding).to_dicts()
+        for row in asked.evidence.run.endings.filter(id=finding).to_dicts()
     ]
     return Found(len(broken), broken, may_be=asked.limit)
 
@@ -234,7 +237,7 @@ def _ended(asked: Asked, finding: str, named: str) -> Found:
 def min_rewritten(asked: Asked) -> Found | None:
     """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not."""
     evidence = asked.evidence
-    if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():
+    if evidence.calls.height and not (evidence.run.executions["mode"] == "graph").any():
         return None
     nodes = asked.mine(evidence.run.nodes, "function")
     nodes = nodes.filter(HAS_KERNEL & (pl.col("executions") > 0))
@@ -277,8 +280,9 @@ def require_kernels(asked: Asked) -> Found:
 def _alive(evidence: CheckedRun) -> pl.DataFrame:
     """What ran: nodes by their function, eager ops by the function that they belong to."""
     columns = ("source", "line", "op", "kernel", "status", "python")
-    timeline = evidence.run.timeline.filter(pl.col("mode") == "graph")
-    nodes = timeline.select(*columns, near="function")
+    executions = evidence.run.executions
+    in_graphs = only(executions, executions["mode"] == "graph")
+    nodes = spelled(in_graphs.select(*columns, near="function"))
     ran = pl.concat([nodes, evidence.eager.select(*columns, "near")])
     return ran.filter(pl.col("status") != "dead")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from tflogscope.model.log_run import LogRun
     from tflogscope.model.run import Run
     from tflogscope.stores.store import Store
-
-_OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
 
 
 def chosen(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
@@ -130,7 +127,6 @@ def opened_each(
     inputs: list[str], grammar: str | None = None, *, again: bool = False
 ) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
-    gc.set_threshold(_OBJECTS)
     share_a_heap()
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         from tflogscope.model.calls.parts import Part

@@ -98,6 +98,13 @@ class LogRun(Run):
             number -= count
         return None
 
+    @property
+    def endings(self) -> pl.DataFrame:
+        """See `Run.endings`; without the other findings."""
+        from tflogscope.model.findings.table import endings_table
+
+        return endings_table(self.stages)
+
     @cached_property
     def in_notebook(self) -> bool:
         """See `Run.in_notebook`."""

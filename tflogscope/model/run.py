@@ -109,6 +109,11 @@ class Run(Tables):
         """
         return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
 
+    @property
+    def endings(self) -> pl.DataFrame:
+        """The findings that say how programs ended: `crashed`, `exit-status`."""
+        return self.findings.filter(pl.col("id").is_in(["crashed", "exit-status"]))
+
     @cached_property
     def in_notebook(self) -> bool:
         """Whether Python printed its dispatches, as it does in a notebook."""

@@ -33,7 +33,7 @@ _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     """What went wrong, and what the log can't say."""
-    yield from _crashed(evidence)
+    yield from ending_findings(evidence)
     yield from _failures(evidence)
     yield from _unfinished(evidence)
     recorded = evidence.recorded
@@ -49,7 +49,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("no-durations", recorded.sources[0], frame.height, None, first, {})
 
 
-def _crashed(evidence: Evidence) -> Iterator[Finding]:
+def ending_findings(evidence: Evidence) -> Iterator[Finding]:
     """Programs that an error, a signal or an exit status other than 0 ended.
 
     A program that ran ops after it had printed a traceback went on; one that ends destroys what

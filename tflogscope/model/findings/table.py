@@ -27,7 +27,7 @@ from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
-from tflogscope.model.findings.recording import recording_findings
+from tflogscope.model.findings.recording import ending_findings, recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
@@ -49,7 +49,16 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     line of the evidence, `lines` the first eight of that source, `python` the line of the program
     that asked for most of it.
     """
-    found, spans = owned(evidence)[0], evidence.executions.spans
+    return _table(owned(evidence)[0], evidence)
+
+
+def endings_table(evidence: Evidence) -> pl.DataFrame:
+    """Those of the `findings` that say how programs ended: `crashed`, `exit-status`."""
+    return _table([*ending_findings(evidence)], evidence)
+
+
+def _table(found: list[Finding], evidence: Evidence) -> pl.DataFrame:
+    spans = evidence.executions.spans
     table = [
         {
             **_worded(finding, evidence),
@@ -193,6 +202,8 @@ def _facts(finding: Finding) -> dict[str, Any]:
 
 
 def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
+    if row.severity:
+        return row.severity
     span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
@@ -200,7 +211,7 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     if finding.id in waiting_owners() and is_busy(evidence.recorded):
         much = False
     much = much or finding.facts.get("worth_a_look")
-    return row.severity or ("warning" if much else "note")
+    return "warning" if much else "note"
 
 
 def avoidable_table(evidence: Evidence) -> pl.DataFrame:
