@@ -67,8 +67,8 @@ def layer_times(run: Tables) -> pl.DataFrame:
     table = table.filter(pl.col("us") > 0).join(most, on="layer")
     if not table["layer"].str.contains("/", literal=True).any():
         table = table.clear()
-    share = pl.col("us") / pl.col("us").sum()
-    return table.with_columns(share=share).sort("us", "layer", descending=[True, False])
+    table = table.sort("us", "layer", descending=[True, False])  # a sum depends on the order
+    return table.with_columns(share=pl.col("us") / pl.col("us").sum())
 
 
 def _scopes(names: pl.Series, ops: pl.Series) -> tuple[pl.Expr, pl.Expr]:
