@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from tflogscope.model.common.frames import Integers
 from tflogscope.model.slices.slices import Slices
 
 
@@ -20,15 +22,12 @@ def own_times(slices: Slices) -> pl.DataFrame:
     share of an execution's time that its work is goes for its own time, too. It is null where the
     log doesn't show what a record costs. Only executions with an end count.
     """
-    frame = slices.frame.with_row_index("slice").filter(
-        pl.col("primitive").is_null() & pl.col("has_end")
-    )
+    frame = slices.frame.filter(pl.col("primitive").is_null() & pl.col("has_end"))
     kinds = slices.texts.select("kind", "mode", "stack")
     frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
     is_call = pl.col("kind") == "call"
     kept: dict[str, Any] = {"how": "left", "maintain_order": "left"}
-    own = frame.join(_own_ns(frame), on="slice", **kept)
-    own = own.join(_in_nodes(frame), on="call", **kept)
+    own = frame.with_columns(own_ns=_own_ns(frame)).join(_in_nodes(frame), on="call", **kept)
     took = pl.col("end_ns") - pl.col("begin_ns") - pl.col("in_nodes").fill_null(0)
     around = (
         frame.filter(is_call)
@@ -50,21 +49,20 @@ def own_times(slices: Slices) -> pl.DataFrame:
     )
 
 
-def _own_ns(slices: pl.DataFrame) -> pl.DataFrame:
-    """The time of each slice in which nothing that it holds on its track ran: slice, own_ns."""
-    edges = pl.concat(
-        slices.select("track", "slice", ns=f"{edge}_ns", order=f"{edge}_order", change=pl.lit(step))
-        for edge, step in (("begin", 1), ("end", -1))
-    ).sort("order")
-    edges = edges.with_columns(
-        depth=pl.col("change").cum_sum().over("track"),
-        lasts=(pl.col("ns").shift(-1) - pl.col("ns")).over("track"),
-    )
-    opened = edges.filter(pl.col("change") > 0).select("track", "depth", "order", open="slice")
-    inside = edges.filter(pl.col("depth") > 0).join_asof(
-        opened, on="order", by=["track", "depth"], check_sortedness=False
-    )
-    return inside.group_by(slice="open").agg(own_ns=pl.col("lasts").sum())
+def _own_ns(slices: pl.DataFrame) -> Integers:
+    """The time of each slice in which nothing that it holds on its track ran, in ns."""
+    count = slices.height
+    order = pl.concat([slices["begin_order"], slices["end_order"]]).to_numpy()
+    ns = pl.concat([slices["begin_ns"], slices["end_ns"]]).to_numpy()
+    edge = np.lexsort((order, np.tile(slices["track"].to_numpy(), 2)))
+    begins = edge < count
+    depth = np.cumsum(np.where(begins, 1, -1))
+    # What is open after an edge is what began last at its depth.
+    same = np.argsort(depth, kind="stable")
+    begun = np.maximum.accumulate(np.where(begins[same], np.arange(len(same)), 0))
+    open_ = edge[same][begun] % count
+    lasts = np.where(depth > 0, np.diff(ns[edge], append=0), 0)
+    return np.bincount(open_, lasts[same], count).astype(np.int64)
 
 
 def _in_nodes(slices: pl.DataFrame) -> pl.DataFrame:
