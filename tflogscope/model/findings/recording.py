@@ -23,7 +23,8 @@ from tflogscope.model.pipeline import Evidence
 
 _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
-_NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
+_NODE_AROUND = re.compile(r"\{\{(?:function_)?node ([^{}]*)\}\} ?")
+_NODES_BEFORE = re.compile(rf"^(?:{_NODE_AROUND.pattern})+")
 _SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
 _DESTROYS = r"^(?:Destroy|Delete)"
@@ -169,7 +170,7 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
 
 def _cut(message: str) -> str:
     """A message as a sentence."""
-    message = _NODE_AROUND.sub("", message).strip().rstrip(".")
+    message = _NODE_AROUND.sub(r"node \1 ", _NODES_BEFORE.sub("", message)).strip().rstrip(".")
     if len(message) > _MESSAGE:
         return message[: _MESSAGE - 1] + "…"
     return f"{message}." if message else ""
@@ -265,7 +266,10 @@ def _error(text: str, ending: Ending) -> tuple[Ending, int]:
             error, rest = first[0], said[first.end() :]
             more = re.search(packaged_toml("endings.toml")["more"]["begin"], error) is not None
             is_last = (more or not rest.strip()) and _OUTERMOST.match(said) is not None
-            error = _type_alone(error) + (_last_of(rest) if more else "")
+            error, inner = _type_alone(error), _last_of(rest) if more else ""
+            # AutoGraph raises the error of the user's code again, with "in user code:" before it.
+            again = inner.startswith(f" {error.partition(':')[0]}: ")
+            error = inner.strip() if again else error + inner
         frame = _nearest(said, row.get("frames"))
         return ending._replace(error=_COLOURS.sub("", error), frame=frame, is_last=is_last), begin
     begin = text.rfind("\n", 0, len(text.rstrip()) or None) + 1
