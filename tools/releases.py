@@ -1,0 +1,110 @@
+"""What logs of releases of TensorFlow hold: rows for `docs/releases.md`, by running each.
+
+    python tools/releases.py PYTHON...
+
+Each PYTHON has another release installed. It runs a small program, eagerly and in a function, with
+VLOG 2, oneDNN's lines and thread ids; the columns are read off the log and its tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+import tflogscope
+
+PROGRAM = """
+import tensorflow as tf
+
+x, bias, image = tf.ones((64, 64)), tf.ones((64,)), tf.ones((4, 16, 16, 8))
+filters = tf.ones((3, 3, 8, 16))
+tf.matmul(x, x)
+
+@tf.function
+def step(x, image):
+    convolved = tf.nn.conv2d(image, filters, 1, "SAME")
+    return tf.nn.relu(tf.nn.bias_add(tf.matmul(x, x), bias)), tf.nn.softmax(convolved)
+
+for _ in range(3):
+    step(x, image)
+import keras
+print("versions", tf.__version__, keras.__version__)
+"""
+_SETTINGS = {
+    "TF_CPP_MAX_VLOG_LEVEL": "2",
+    "TF_CPP_LOG_THREAD_ID": "1",
+    "TF_ENABLE_ONEDNN_OPTS": "1",
+    "ONEDNN_VERBOSE": "1",
+}
+_CLASSIC = re.compile(rb"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] ( *\d+ )?", re.MULTILINE)
+_ABSL = re.compile(rb"^[IWEF](?:\d{4} \d\d:\d\d:\d\d|0000 00:00:\d+)\.\d+ +\d+ ", re.MULTILINE)
+_HEAD = "TensorFlow | Keras | oneDNN | prefix | thread ids | ends | kernels of oneDNN"
+
+
+def row_of(python: str) -> str:
+    """A row of the table, of one release."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "run.log"
+        with log.open("wb") as file:
+            subprocess.run(
+                [python, "-c", PROGRAM],
+                check=True,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **_SETTINGS},
+            )
+        text, run = log.read_bytes(), tflogscope.open_log(log)
+        timeline, version = run.timeline, run.summary.recorded.onednn_version
+    said = re.search(rb"^versions (\S+) (\S+)$", text, re.MULTILINE)
+    tensorflow, keras = (each.decode() for each in said.groups()) if said else ("?", "?")
+    classic, absl = _CLASSIC.findall(text), len(_ABSL.findall(text))
+    share = len(classic) / (len(classic) + absl)
+    asked = sum(bool(thread) for thread in classic) / max(len(classic), 1)
+    kernels = timeline.filter(pl.col("rewrite") != "none")["kernel"].unique().sort().to_list()
+    cells = (
+        tensorflow,
+        keras,
+        version,
+        {0: "absl", 1: "classic"}.get(share) or f"classic, {1 - share:.1%} absl",
+        {0: "always", 1: "with the variable"}[share if share in (0, 1) and asked in (0, 1) else asked],
+        ", ".join(_ends(timeline)),
+        ", ".join(f"`{kernel}`" for kernel in kernels),
+    )
+    return " | ".join(map(str, cells))
+
+
+def _ends(timeline: pl.DataFrame) -> list[str]:
+    """Which executions have an end in the log: a duration."""
+    kinds = {
+        "eager ops": (pl.col("mode") == "eager") & (pl.col("kind") == "op"),
+        "calls": pl.col("kind") == "call",
+        "nodes": (pl.col("mode") == "graph") & (pl.col("kind") == "op"),
+    }
+    shares = {
+        name: timeline.filter(of)["duration_us"].is_not_null().mean() for name, of in kinds.items()
+    }
+    return [f"{name} {share:.0%}" for name, share in shares.items() if share is not None]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("python", nargs="+")
+    rows = [_HEAD, "|".join(["---"] * (_HEAD.count("|") + 1))]
+    for python in parser.parse_args().python:
+        rows.append(row_of(python))
+        sys.stderr.write(f"{rows[-1]}\n")
+    print("\n".join(f"| {row} |" if "---" not in row else f"|{row}|" for row in rows))
+
+
+if __name__ == "__main__":
+    main()
