@@ -22,12 +22,12 @@ from tflogscope.model.common.figures import (
     whole_of,
 )
 from tflogscope.model.common.frames import looked_up
-from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
+from tflogscope.model.common.names import MERGED
 from tflogscope.model.common.once import once
 from tflogscope.model.common.sentences import rows
 from tflogscope.model.ledger.services import threads_of_service
-from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS, wait_of
-from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
+from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS
+from tflogscope.model.overview.computing import computing_nodes
 from tflogscope.model.overview.onednn_headline import onednn_verdict
 from tflogscope.model.overview.step_calls import later_steps
 
@@ -127,18 +127,9 @@ class Busiest(NamedTuple):
 
 @once
 def busiest_of(run: Tables) -> Busiest | None:
-    """What computes most; None where the log has no times of nodes. tf.data's are not of it."""
-    keys = ["function", "function_uid"]
-    data = run.functions.filter(flavour="dataset")[keys]
-    nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
-    time = ranked_by(nodes)
-    # _Recv waits for another device even within a task, _Send hands on what is there, and what a
-    # plain log has for NoOp is its logging.
-    idle = (*PLUMBING_OPS, "NoOp")
-    computes = wait_of(pl.col("op")).is_null() & ~pl.col("op").is_in(idle)
-    calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=True)
-    compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
-    own = nodes.filter(~calling | compiled, computes)
+    """What computes most (`computing_nodes`); None where the log has no times of nodes."""
+    own = computing_nodes(run)
+    time = ranked_by(own)
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
     grouped = own.group_by("python", op=op, function=within, maintain_order=True)

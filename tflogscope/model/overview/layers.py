@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.names import CALLING_OPS, MERGED, PLUMBING_OPS
-from tflogscope.model.ledger.stretches import wait_of
-from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
+from tflogscope.model.common.names import MERGED
+from tflogscope.model.overview.computing import computing_nodes
 
 if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
@@ -25,20 +24,9 @@ def layer_times(run: Tables) -> pl.DataFrame:
     """The time of nodes by their first two scopes, the most first.
 
     Columns: layer, nodes, executions, forward_us, gradient_us, us, share, op (that takes most).
-    Empty where no model has layers, or no node a time. What calls functions is left out, for its
-    nodes have rows of their own; so is what waits, and what tf.data runs.
+    Empty where no model has layers, or no node a time.
     """
-    keys = ["function", "function_uid"]
-    data = run.functions.filter(flavour="dataset")[keys]
-    nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
-    calling = pl.col("op").str.contains(CALLING_OPS).fill_null(value=False)
-    compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
-    nodes = nodes.filter(
-        ~calling | compiled.fill_null(value=False),
-        wait_of(pl.col("op")).is_null(),
-        ~pl.col("op").is_in(PLUMBING_OPS),
-        pl.col("executions") > 0,
-    )
+    nodes = computing_nodes(run)
     time = pl.col(ranked_by(nodes))
     inlined = pl.col("node").str.replace(_INLINED, "")
     is_gradient = inlined.str.contains(_GRADIENT)
