@@ -21,7 +21,7 @@ _COLUMNS = (
     Column("p50_us", "p50", "us", "half of the calls took this long or less"),
     Column("p95_us", "p95", "us"),
     Column("p99_us", "p99", "us"),
-    Column("calls_per_s", "calls/s", "label", "of the time in which calls ran"),
+    Column("calls_per_s", "calls/s", "label", "by the clock, from the first call on"),
 )
 
 

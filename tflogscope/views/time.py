@@ -9,7 +9,7 @@ import polars as pl
 
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.model.common.frames import looked_up
-from tflogscope.model.ledger.services import threads_of_service
+from tflogscope.model.ledger.services import threads_of_service, time_of_service
 from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_of
 from tflogscope.views import document as doc
@@ -86,17 +86,20 @@ def _after_ops(known: pl.DataFrame) -> str:
 
 
 def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
-    """What most of compute is, where compute has a row."""
+    """The busiest op, where compute has a row: nodes run beside each other, so theirs is not
+    the time of the phase.
+    """
     of = busiest_of(run) if any(row["phase"] == "compute" for row in rows) else None
     if of:
         place = (" at ", doc.Code(of.python)) if of.python else ""
-        yield doc.Paragraph((f"compute: {of.op}", place, f" takes {percent(of.share, 1)} of it."))
+        share = f" takes {percent(of.share, 1)} of node time (the sum over all threads)."
+        yield doc.Paragraph((f"compute: {of.op}", place, share))
 
 
 def _parts(run: Run) -> pl.DataFrame:
     """Phases that are known: id, phase (its name), us, once and repeats_us (null: log), share."""
     threads = threads_of_service(run.summary.functions)
-    time = _time_of(threads, run) if threads else run.time
+    time = time_of_service(run, threads) if threads else run.time
     known = looked_up(time.drop_nulls("wall_us"), run.repeated, "phase")
     return known.with_columns(
         pl.col("phase").replace(PHASE_NAMES),
@@ -105,16 +108,6 @@ def _parts(run: Run) -> pl.DataFrame:
         once=(pl.col("wall_us") - pl.col("repeats_us")).round().clip(0),  # logs have whole µs
         share=pl.col("wall_us") / pl.col("wall_us").sum(),
     )
-
-
-def _time_of(threads: Sequence[int], run: Run) -> pl.DataFrame:
-    """As the table `time`, added up over threads."""
-    own = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
-    phases = own.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
-    log = float(own.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
-    found = looked_up(run.time.select("phase"), phases, "phase")
-    is_log = pl.col("phase") == "logging"
-    return found.with_columns(wall_us=pl.when(is_log).then(log).otherwise("wall_us"))
 
 
 def _sums(known: pl.DataFrame) -> str:

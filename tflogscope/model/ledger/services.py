@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tflogscope.model.common.figures import rounded
-from tflogscope.model.common.intervals import newly_covered
+from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.once import once
 
 if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
     from tflogscope.model.pipeline import Evidence
 
 _FEWEST = 2  # threads: one alone may be that of another process
@@ -34,17 +36,17 @@ def service_facts(of: Evidence) -> pl.DataFrame:
     """How each Python function was served: function, function_uid (of its first trace), service.
 
     That is a struct: calls (of the serving threads, that ended), threads, what so many of a hundred
-    calls took at most (p50_us, p95_us, p99_us), calls_per_s (of the time in which calls ran).
+    calls took at most (p50_us, p95_us, p99_us), calls_per_s (by the clock of the recorded run,
+    from the begin of the first of these calls to the end of the last).
     """
     calls = of.calls.drop_nulls("took_us")
     calls = calls.filter(pl.col("thread").is_in(serving_threads(of)), ~pl.col("nested"))
-    begin = pl.col("begin").cast(pl.Float64)
-    open_us = newly_covered(begin, begin + pl.col("took_us"), "python_function").sum()
+    passed_us = pl.col("end").max() - pl.col("begin").min()
     fields = {
         "calls": pl.len(),
         "threads": pl.col("thread").unique().sort(),
         **quantiles("took_us"),
-        "calls_per_s": pl.when(open_us > 0).then((pl.len() / (open_us / 1e6)).round(3)),
+        "calls_per_s": pl.when(passed_us > 0).then((pl.len() / (passed_us / 1e6)).round(3)),
     }
     per = calls.lazy().group_by("python_function", maintain_order=True)
     served = per.agg(pl.col("function", "function_uid").first(), **fields).collect()
@@ -57,6 +59,18 @@ def threads_of_service(functions: pl.DataFrame) -> list[int]:
         return []
     threads = functions["service"].drop_nulls().struct.field("threads")
     return threads.explode().unique().sort().to_list() if threads.len() else []
+
+
+def time_of_service(run: Tables, threads: Sequence[int]) -> pl.DataFrame:
+    """Phases of the threads that serve: phase, end (of the last stretch) and wall_us, as the table
+    `time` has them of the program's own thread.
+    """
+    own = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
+    phases = own.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
+    log = float(own.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
+    found = looked_up(run.time.select("phase"), phases, "phase")
+    is_log = pl.col("phase") == "logging"
+    return found.with_columns(wall_us=pl.when(is_log).then(log).otherwise("wall_us"))
 
 
 def quantiles(column: str) -> dict[str, pl.Expr]:
