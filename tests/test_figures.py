@@ -11,6 +11,7 @@ from tests.deep import first_quick
 from tests.samples import NAMES, run_of
 from tflogscope.model.common.figures import duration
 from tflogscope.model.ledger.services import threads_of_service
+from tflogscope.views import document as doc
 from tflogscope.views.analyze import analyze_document, first_screen, summary_json
 from tflogscope.views.explain import explain_document
 from tflogscope.views.onednn import _by_op
@@ -39,6 +40,26 @@ def test_an_op_has_one_time(name: str) -> None:
     asked = f"SELECT op, SUM({time}) AS us FROM ops WHERE kind = 'op' GROUP BY op"
     by_sql = {op: us or 0.0 for op, us in run.query(asked).rows()}
     assert by_sql == pytest.approx(dict(ops.group_by("op").agg(pl.col(time).sum()).rows()))
+
+
+def test_what_a_line_ran_adds_up() -> None:
+    run, most = run_of("keras_loop__tf2.20.0__record"), 0
+    for place in run.stacks["python"].unique().to_list():
+        if place not in run.timeline["python"]:  # its function never ran
+            continue
+        facts = run.explain(at=place)
+        whole = [facts["eager"], facts["graph"]]
+        (section,) = (
+            each
+            for each in explain_document(facts)
+            if isinstance(each, doc.Section) and each.title == "What it ran"
+        )
+        (table,) = (each for each in section.children if isinstance(each, doc.Table))
+        assert sum(row["runs"] for row in table.rows) == sum(each["runs"] for each in whole)
+        took = sum(each["steady_us"] or 0.0 for each in whole)
+        assert sum(row["us"] or 0.0 for row in table.rows) == pytest.approx(took, abs=0.01)
+        most = max(most, len(facts["ops"]))
+    assert most > 12  # so many rows are shown
 
 
 @pytest.mark.parametrize("name", LOGS)

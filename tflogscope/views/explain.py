@@ -80,6 +80,11 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
         if facts["itself"] < runs:
             own = f"{facts['itself']:,} directly, the rest through code it calls"
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {own}.")
+        calls = [each for each in facts["ops"] if each["kind"] == "call"]
+        if us := sum(map(_us, calls)):
+            count = sum(each["runs"] for each in calls)
+            took = f"{count_of(count, 'function call')} took {duration(us)}"
+            yield doc.Paragraph(f"{took}, which includes the nodes of these functions.")
     if facts.get("fused_into"):
         fused = facts["fused_into"]
         yield doc.Paragraph(
@@ -166,8 +171,17 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
         | {"how": "a call" if each["kind"] == "call" else how[each["mode"]]}
         for each in facts["ops"][:_ASKED_SHOWN]
     ]
-    more = _more(len(facts["ops"]), _ASKED_SHOWN)
-    yield doc.Section("What it ran", [doc.Table(_ASKED, rows), *more])
+    whole = [facts["eager"], facts["graph"]]
+    if rest := sum(each["runs"] for each in whole) - sum(row["runs"] for row in rows):
+        us = sum(map(_us, whole)) - sum(map(_us, facts["ops"][:_ASKED_SHOWN]))
+        more = len(facts["ops"]) - len(rows)
+        name = f"{more} more (--json has all)" if more > 0 else "plumbing"
+        rows.append({"name": name, "how": "", "mode": "graph", "runs": rest, "us": max(us, 0.0)})
+    yield doc.Section("What it ran", [doc.Table(_ASKED, rows)])
+
+
+def _us(counted: Facts) -> float:
+    return _first_known(counted) or 0.0
 
 
 # ---- why there -----------------------------------------------------------------------------------
