@@ -20,6 +20,7 @@ from tflogscope.model.common.once import once
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import SAVING, python_of_data
+from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US
 from tflogscope.model.rows.unexpected import is_unexpected
@@ -183,9 +184,10 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
 
     name, function, fit, eager_us, idle_us, inside. Gaps in which Python code of tf.data ran all the
     while are not idle (`claim_held_up`). Threads that all call one function wait for requests, or
-    for each other; it is left out.
+    for each other; it is left out, and so is what threads call that serve (`serving_findings`).
     """
-    calls = evidence.calls.lazy().filter(~pl.col("nested")).group_by("name")
+    serving = pl.col("thread").is_in(serving_threads(evidence))
+    calls = evidence.calls.lazy().filter(~pl.col("nested"), ~serving).group_by("name")
     of = calls.agg(
         inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))

@@ -28,6 +28,7 @@ from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
 from tflogscope.model.findings.recording import ending_findings, recording_findings
+from tflogscope.model.findings.serving import serving_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
@@ -175,6 +176,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     training = eager_training(evidence)
     yield from pipeline_findings(evidence)
     yield from between_findings(evidence, set(training["beside"].drop_nulls()))
+    yield from serving_findings(evidence)
     yield from loop_findings(evidence, training["at"])
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
@@ -208,7 +210,8 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
     much = whole and whole.part_us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
-    if finding.id in waiting_owners() and is_busy(evidence.recorded):
+    waits = finding.id in waiting_owners() and "computed" not in finding.facts
+    if waits and is_busy(evidence.recorded):
         much = False
     much = much or finding.facts.get("worth_a_look")
     return "warning" if much else "note"

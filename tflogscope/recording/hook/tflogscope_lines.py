@@ -26,7 +26,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
-from time import perf_counter, time
+from time import perf_counter, thread_time, time
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ _LINE = 3900  # characters of them: a pipe takes no more than 4,096 bytes as one
 _NAME = 300  # characters of a file's or a function's name
 _KNOWN = 1 << 16  # so many places are remembered
 _TIMED = 10_000  # so many lines are timed
+_LONG = 0.001  # seconds between two ops of a thread, from which on what it computed is written
 
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _DECORATORS = {"check_shapes", "decorator", "jaxtyping", "typeguard", "wrapt"}  # they run nothing
@@ -121,6 +122,7 @@ class _Lines:
         self.traces = Traces()
         self.spent = 0.0  # seconds that the program waited for the hook
         self.left_out = 0  # lines that could not be written
+        self.thread = threading.local()
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
 
     def spend(self, call: Callable[..., object], *args: Any) -> None:
@@ -266,6 +268,7 @@ class _Lines:
 
     def op(self, args: Sequence[Any], at: int, frame: FrameType) -> None:
         """The op, or function, whose name is argument `at` is about to be run eagerly."""
+        self.computed()
         began, known, name = perf_counter(), len(self.texts), args[at]
         if isinstance(name, bytes):
             name = name.decode()
@@ -273,6 +276,20 @@ class _Lines:
         self.write(f"op {threading.get_native_id()} {self.process}.{number} {name}")
         if known == len(self.texts) and len(self.took) < _TIMED:
             self.took.append(perf_counter() - began)
+
+    def ended(self) -> None:
+        """An op that was announced has run."""
+        self.thread.ended = perf_counter(), thread_time()
+
+    def computed(self) -> None:
+        """Write how long this thread computed since its last op, if that was long ago.
+
+        The rest it slept, or waited: for a processor, or for another thread of Python.
+        """
+        ended, self.thread.ended = getattr(self.thread, "ended", None), None
+        if ended is not None and perf_counter() - ended[0] > _LONG:
+            took = round((thread_time() - ended[1]) * 1e6)
+            self.write(f"computed {threading.get_native_id()} {self.process} {took}")
 
     def node(self, op: Any, frame: FrameType) -> None:
         """A node was added to a graph."""
@@ -457,7 +474,9 @@ def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
 
     def execute(*args: Any) -> Any:
         _lines.spend(_lines.op, args, at, sys._getframe(1))  # noqa: SLF001
-        return original(*args)
+        result = original(*args)
+        _lines.ended()
+        return result
 
     return execute
 
@@ -539,7 +558,9 @@ def _patch_constants(module: Any) -> None:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         _lines.spend(_lines.op, (_CONSTANT,), 0, sys._getframe(1))  # noqa: SLF001
-        return original(*args, **kwargs)
+        tensor = original(*args, **kwargs)
+        _lines.ended()
+        return tensor
 
     module.convert_to_eager_tensor = _in_place_of(original, convert, module)
 

@@ -1,0 +1,78 @@
+"""Python code between the calls of threads that serve: what of it computes.
+
+Such threads wait between two calls, for requests or for each other, which saves nothing if it is
+left out. `record` says how long a thread computed; only that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.frames import looked_up
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
+from tflogscope.model.ledger.services import serving_threads
+from tflogscope.model.pipeline import Evidence
+from tflogscope.model.rows.spans import DISPATCH_US, LEAST
+
+_IDLE_SHARE = threshold("between-steps.idle_share")
+
+
+def serving_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Where Python between the calls of a function computes for much of what the calls take.
+
+    What a gap computed belongs to the function that its thread calls next.
+    """
+    threads = serving_threads(evidence)
+    spans = _computed(evidence, threads)
+    if spans.is_empty():
+        return
+    names = evidence.calls.select("at", "function")
+    spans = looked_up(spans, names, "at").with_columns(
+        pl.col("function").fill_null(strategy="backward").over("thread"),
+        often=pl.len().over("op", "before") >= LEAST,
+    )
+    # What TensorFlow's own Python needs for an op or a call is not the program's.
+    least_us = DISPATCH_US * (evidence.without_log.python_pace or 1.0)
+    long = spans.filter("often", ~pl.col("makes"), pl.col("computed_us") > least_us)
+    for (function,), gaps in long.group_by("function", maintain_order=True):
+        calls = spans.filter("is_call", pl.col("function") == function)
+        inside, took = float(calls["own_us"].sum()), float(gaps["computed_us"].sum())
+        if function is None or gaps.height < LEAST or took <= _IDLE_SHARE * inside:
+            continue
+        first = gaps.sort("computed_us", descending=True, maintain_order=True)
+        passed = float(calls.select(pl.col("end").max() - pl.col("begin").min()).item())
+        facts = {
+            "computed": AVOIDABLE,
+            "inside": inside,
+            "calls": calls.height,
+            "passed": passed,
+            "serving": calls["thread"].n_unique(),
+        }
+        at, claims = first["at"].to_list(), [claim_spans(gaps, gap_us=pl.col("computed_us"))]
+        yield Finding("between-steps", str(function), gaps.height, None, at, facts, claims=claims)
+
+
+def _computed(evidence: Evidence, threads: list[int]) -> pl.DataFrame:
+    """The spans of some threads, with computed_us: for how much of the gap before it a thread
+    computed. 0 where that gap is short; empty where the log doesn't say it.
+    """
+    said = evidence.events.messages("python_computed").select(
+        said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
+    )
+    spans = evidence.spans.filter(pl.col("thread").is_in(threads))
+    if said.is_empty() or spans.is_empty():
+        return spans.clear()
+    spans = spans.with_columns(last_at=pl.col("at").shift().over("thread")).sort("at")
+    spans = spans.join_asof(
+        said.sort("said_at"),
+        left_on="at",
+        right_on="said_at",
+        by="thread",
+        check_sortedness=False,
+    )
+    of_gap = pl.col("said_at") > pl.col("last_at")
+    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us")).otherwise(0.0)
+    return spans.with_columns(computed_us=computed.fill_null(0.0))
