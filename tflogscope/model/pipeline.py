@@ -31,8 +31,10 @@ from tflogscope.model.reasons.reasons import Reasons, read_reasons
 from tflogscope.model.rows.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
 from tflogscope.model.rows.spans import WithoutLog, asked_for, read_spans
 from tflogscope.model.rows.timeline import Timeline
-from tflogscope.model.rows.unexpected import eager_executions
+from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 
+METRIC_UPDATE = "metric-update"
+"""The rule of causes that fits a metric's update_state."""
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),
     *("cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
@@ -160,6 +162,22 @@ class Evidence:
     def placed(self) -> pl.DataFrame:
         """Eager ops, calls left out, with the function that each is near (`eager_executions`)."""
         return eager_executions(self.eager, self.python_functions)
+
+    @cached_property
+    def unexpected(self) -> pl.DataFrame:
+        """Rows of `placed` that a graph function should have run (`is_unexpected`).
+
+        With updates of metrics that the program itself asks for. Keras' own loops run them in
+        their functions (Keras 2 engine/training.py, Keras 3 backend/tensorflow/trainer.py:
+        train_step), and so may the program: update_state is made of ops and nothing else.
+        """
+        metric, loop = (
+            is_among(self.placed["at"], self.asked_by(f"(?:^|;)<{mark}>(?:;|$)"))
+            for mark in ("metric", "loop")
+        )
+        updates = (pl.col("rule") == METRIC_UPDATE) & metric & ~loop
+        by_program = updates & ~pl.col("before_calls") & ~pl.col("own")
+        return self.placed.filter(is_unexpected() | by_program.fill_null(value=False))
 
     @cached_property
     def calls(self) -> pl.DataFrame:

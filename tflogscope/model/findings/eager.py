@@ -26,8 +26,7 @@ from tflogscope.model.findings.loops import (
     python_map,
     total_wait,
 )
-from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.unexpected import is_unexpected
+from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
@@ -41,7 +40,7 @@ _FROM_GENERATOR = "Dataset.from_generator"
 
 def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     """Eager ops where a graph function should have run them, by what asked for them."""
-    unexpected = evidence.placed.filter(is_unexpected())
+    unexpected = evidence.unexpected
     of_keras, of_python = (unexpected["judged_by"] == id_ for id_ in ("run-eagerly", "py-function"))
     if of_keras.any():
         yield _ran(evidence, "run-eagerly", "run_eagerly", only(unexpected, of_keras))
@@ -62,7 +61,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     called = evidence.calls.filter(of_program)
     calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "op", "cost_us", "near"]].hstack(
+    placed = rest[["at", "op", "cost_us", "near", "rule"]].hstack(
         [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
@@ -80,8 +79,10 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
         stake = stakes.filter(pl.col("function") == ops["near"][0])
         if not (stake["idle_us"] > stake["eager_us"]).any():  # `between-steps` has it
             yield _steady(evidence, ops["near"][0], ops, stake)
-    if not steady.all():
-        yield from _other(evidence, only(placed, ~steady))
+    # A metric that is updated now and then costs little, whatever runs it.
+    others = only(placed, ~steady & placed["rule"].ne_missing(METRIC_UPDATE))
+    if others.height:
+        yield from _other(evidence, others)
 
 
 def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
@@ -341,6 +342,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         each=after == calls,
         calls=calls,
         of_keras=near in KERAS_STEPS,
+        metric=bool((ops["rule"] == METRIC_UPDATE).all()),
         callback=is_among(ops["at"], evidence.asked_by(CALLBACK)).sum() > _STEADY * ops.height,
     )
     if stake.is_empty() or finding.facts["saved"] is None:

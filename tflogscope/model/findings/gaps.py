@@ -23,7 +23,6 @@ from tflogscope.model.findings.loops import SAVING, python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US
-from tflogscope.model.rows.unexpected import is_unexpected
 
 _LEAST_CALLS = threshold("between-steps.least_calls")
 _STEADY = threshold("between-steps.steady_share")
@@ -139,7 +138,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     out altogether), known (the stack says so); eager_us (what is at stake of unexpected eager ops),
     asked_us (of others that a callback asked for), idle_us.
     """
-    judged = evidence.placed.filter(is_unexpected())["at"]
+    judged = evidence.unexpected["at"]
     at = evidence.spans["at"]
     marked = evidence.spans.lazy().with_columns(
         judged=is_among(at, judged),
