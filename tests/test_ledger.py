@@ -66,6 +66,17 @@ def test_time_is_the_ledger_of_the_programs_thread(name: str) -> None:
         assert phases.get(phase, 0.0) == pytest.approx(wall, abs=1 + 0.001 * own.height), phase
 
 
+@pytest.mark.parametrize(
+    "name", ["map_serial_large__tf2.13.1__record", "mirrored__tf2.20.0__record"]
+)
+def test_the_hook_of_record_is_overhead_of_the_log(name: str) -> None:
+    run = run_of(name)
+    took_us = run.stages.events.messages("python_cost")["took_ns"][0] / 1000  # it times itself
+    gaps = run.ledger.filter("repeats", pl.col("wall_us") > 3 * took_us, phase="python")
+    overhead = gaps["wall_us"] - gaps["work_us"]
+    assert (overhead >= took_us - 0.01).sum() >= 0.9 * gaps.height > 0
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_work_of_every_table_is_a_sum_over_the_timeline(name: str) -> None:
     run = run_of(name)

@@ -219,7 +219,7 @@ class _Thread:
         kept = begins(phase, item, following)
         edges = np.append(edges[:-1][kept], edges[-1])
         phase, item, following = phase[kept], item[kept], following[kept]
-        log = self._log_of(edges, phase, item)
+        log = self._log_of(edges, phase, item, following)
         # In a server no Python of a user's runs: between requests it waits for them.
         between = {"python": "remote-wait"} if serves(self._of.events) else {}
         middle = (edges[:-1] + edges[1:]) // 2
@@ -351,18 +351,25 @@ class _Thread:
 
     # ---- what the log took -----------------------------------------------------------------------
 
-    def _log_of(self, edges: Integers, phase: Integers, item: Integers) -> NDArray[np.float64]:
+    def _log_of(
+        self, edges: Integers, phase: Integers, item: Integers, following: Integers
+    ) -> NDArray[np.float64]:
         """What the log took of each stretch.
 
-        That of an op or a call is estimated with what it took; elsewhere lines have a price. A
-        phase has no more of it than it takes, and one stretch what others of its phase have not.
+        That of an op or a call is estimated with what it took; elsewhere lines have a price, and
+        right before an op or a call the hook of `record` looks up where the program is. A phase has
+        no more of it than it takes, and one stretch what others of its phase have not.
         """
         wall = np.diff(edges).astype(np.float64)
         price = self._of.costs.price
         if price is None:
             return np.zeros_like(wall)
         recorded = self._of.recorded
-        log = np.diff(self._lines(edges)) * (price.quick * recorded.records / recorded.lines)
+        line_us = price.quick * recorded.records / recorded.lines
+        log = np.diff(self._lines(edges)) * line_us
+        begin = self._items["begin"].to_numpy()
+        right_before = (following >= 0) & (edges[1:] == begin[following])
+        log[right_before] += self._hook(line_us)[following[right_before]]
         names = np.array(_NAMES)[phase]
         waits = np.isin(names, WAITS) & self._items["is_call"].to_numpy()[item]
         known = np.isin(names, _ESTIMATED) & (item >= 0)
@@ -377,6 +384,12 @@ class _Thread:
             log[here] = share.fill_nan(0.0).clip(0.0, 1.0).to_numpy()[item[here]] * wall[here]
         log[names == "logging"] = wall[names == "logging"]
         return _within(log, wall, phase)
+
+    def _hook(self, line_us: float) -> NDArray[np.float64]:
+        """What the hook took before each item, beyond the price of its lines."""
+        items = self._items.select("thread", "begin_at", last="begin_at")
+        items = items.with_columns(pl.col("last").shift().fill_null(-1))
+        return self._of.without_log.hook_us(items, ("last", "begin_at"), line_us).to_numpy()
 
     def _lines(self, times: Integers) -> Integers:
         """How many lines were written by then."""

@@ -20,6 +20,7 @@ LEAST = threshold("loop.least_turns")
 _PAUSE = threshold("loop.pause")
 _FAR = 1 << 44  # beyond any `at`
 _USUAL_LINE_US = threshold("dispatch.line_us")
+_HOOK = 1  # of the kinds of lines of `WithoutLog`, those of the hook about ops
 
 
 def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
@@ -145,16 +146,29 @@ class WithoutLog:
             at: the lines that each begins behind, and ends with.
             time: when it begins and ends.
         """
-        (since, until), (begin, end) = at, time
+        begin, end = time
         wall = (windows[end] - windows[begin]).cast(pl.Float64)
-        for price, columns, lines in self._lines:
-            behind, before = (
-                np.searchsorted(lines, self._places(windows[[each, *columns[1:]]]), side="right")
-                for each in (until, since)
-            )
-            wall -= pl.Series(price * (behind - before))
+        for number, (price, *_) in enumerate(self._lines):
+            wall -= pl.Series(price * self._count(number, windows, at))
         wall = wall.clip(0.0)
         return wall - (wall * COLD).clip(upper_bound=self._cold)
+
+    def hook_us(self, windows: pl.DataFrame, at: tuple[str, str], line_us: float) -> pl.Series:
+        """What the hook took in windows, in µs, beyond the price `line_us` of its lines about ops.
+
+        `windows` and `at` are those of `wall_us`.
+        """
+        price = self._lines[_HOOK][0]
+        return pl.Series(max(price - line_us, 0.0) * self._count(_HOOK, windows, at))
+
+    def _count(self, number: int, windows: pl.DataFrame, at: tuple[str, str]) -> Integers:
+        """How many lines of a kind are in windows."""
+        _, columns, lines = self._lines[number]
+        before, behind = (
+            np.searchsorted(lines, self._places(windows[[each, *columns[1:]]]), side="right")
+            for each in at
+        )
+        return np.asarray(behind - before)
 
     def _places(self, lines: pl.DataFrame) -> Integers:
         """Places in the log, and where lines have a thread, after all those of the threads before:
