@@ -22,7 +22,7 @@ from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, mo
 from tflogscope.model.findings.loops import SAVING, python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import DISPATCH_US
+from tflogscope.model.rows.spans import DISPATCH_US, with_computed
 
 _LEAST_CALLS = threshold("between-steps.least_calls")
 _STEADY = threshold("between-steps.steady_share")
@@ -259,6 +259,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
             "constant": behind["op"] == "_EagerConst",
             **_filled(evidence, _inside(evidence, mine), mine),
             "idle": AVOIDABLE,
+            **_waits(evidence, spans["at"], per["idle_us"]),
             "of_keras": bool(mine["of_keras"][0]),
             "by_callback": bool(spans["known"].any()),
             "inside": per["inside"],
@@ -269,6 +270,13 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         stake = idle.filter(name=per["name"])
         claims = [claim_gaps(evidence, stake, "idle_us"), claim_gaps(evidence, stake, "eager_us")]
         yield Finding("between-steps", per["function"], mine.height, None, at, facts, claims=claims)
+
+
+def _waits(evidence: Evidence, at: pl.Series, idle_us: float) -> dict[str, Any]:
+    """Whether the gaps before spans are a wait for the most, and for how long Python computed."""
+    spans = with_computed(evidence.events, evidence.spans)
+    ran = float(only(spans, is_among(spans["at"], at))["computed_us"].sum()) if spans.height else 0
+    return {"waits": spans.height > 0 and ran < idle_us / 2, "ran": ran}
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from tflogscope.model.common.frames import looked_up
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import DISPATCH_US, LEAST
+from tflogscope.model.rows.spans import DISPATCH_US, LEAST, with_computed
 
 _IDLE_SHARE = threshold("between-steps.idle_share")
 
@@ -26,7 +26,7 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
     What a gap computed belongs to the function that its thread calls next.
     """
     threads = serving_threads(evidence)
-    spans = _computed(evidence, threads)
+    spans = with_computed(evidence.events, evidence.spans.filter(pl.col("thread").is_in(threads)))
     if spans.is_empty():
         return
     names = evidence.calls.select("at", "function")
@@ -53,26 +53,3 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
         }
         at, claims = first["at"].to_list(), [claim_spans(gaps, gap_us=pl.col("computed_us"))]
         yield Finding("between-steps", str(function), gaps.height, None, at, facts, claims=claims)
-
-
-def _computed(evidence: Evidence, threads: list[int]) -> pl.DataFrame:
-    """The spans of some threads, with computed_us: for how much of the gap before it a thread
-    computed. 0 where that gap is short; empty where the log doesn't say it.
-    """
-    said = evidence.events.messages("python_computed").select(
-        said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
-    )
-    spans = evidence.spans.filter(pl.col("thread").is_in(threads))
-    if said.is_empty() or spans.is_empty():
-        return spans.clear()
-    spans = spans.with_columns(last_at=pl.col("at").shift().over("thread")).sort("at")
-    spans = spans.join_asof(
-        said.sort("said_at"),
-        left_on="at",
-        right_on="said_at",
-        by="thread",
-        check_sortedness=False,
-    )
-    of_gap = pl.col("said_at") > pl.col("last_at")
-    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us")).otherwise(0.0)
-    return spans.with_columns(computed_us=computed.fill_null(0.0))

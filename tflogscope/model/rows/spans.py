@@ -109,6 +109,28 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     )
 
 
+def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
+    """The spans of whole threads, with computed_us: for how much of the gap before it a thread
+    computed. 0 where that gap is short; empty where the log doesn't say it.
+    """
+    said = events.messages("python_computed").select(
+        said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
+    )
+    if said.is_empty() or spans.is_empty():
+        return spans.clear()
+    spans = spans.with_columns(last_at=pl.col("at").shift().over("thread")).sort("at")
+    spans = spans.join_asof(
+        said.sort("said_at"),
+        left_on="at",
+        right_on="said_at",
+        by="thread",
+        check_sortedness=False,
+    )
+    of_gap = pl.col("said_at") > pl.col("last_at")
+    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us")).otherwise(0.0)
+    return spans.with_columns(computed_us=computed.fill_null(0.0))
+
+
 class WithoutLog:
     """What windows of some threads would have taken without the log.
 
