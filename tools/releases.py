@@ -65,15 +65,18 @@ def row_of(python: str) -> str:
     said = re.search(rb"^versions (\S+) (\S+)$", text, re.MULTILINE)
     tensorflow, keras = (each.decode() for each in said.groups()) if said else ("?", "?")
     classic, absl = _CLASSIC.findall(text), len(_ABSL.findall(text))
-    share = len(classic) / (len(classic) + absl)
-    asked = sum(bool(thread) for thread in classic) / max(len(classic), 1)
+    prefix, thread_ids = "absl", "always"
+    if classic:
+        of_all = absl / (len(classic) + absl)
+        prefix = f"classic, {of_all:.1%} absl" if absl else "classic"
+        thread_ids = "with the variable" if all(classic) else "not always"
     kernels = timeline.filter(pl.col("rewrite") != "none")["kernel"].unique().sort().to_list()
     cells = (
         tensorflow,
         keras,
         version,
-        {0: "absl", 1: "classic"}.get(share) or f"classic, {1 - share:.1%} absl",
-        {0: "always", 1: "with the variable"}[share if share in (0, 1) and asked in (0, 1) else asked],
+        prefix,
+        thread_ids,
         ", ".join(_ends(timeline)),
         ", ".join(f"`{kernel}`" for kernel in kernels),
     )
