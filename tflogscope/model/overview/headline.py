@@ -215,10 +215,10 @@ def _making(run: Tables) -> dict[str, Any]:
 
 
 def _waiting(run: Tables) -> dict[str, Any]:
-    """The wait for other processes that most of the time in loops is."""
+    """The wait for data or for other processes that most of the time in loops is."""
     repeated = dict(run.repeated.rows())
     loops = sum(repeated.values())
-    for phase in WAITS[1:]:
+    for phase in WAITS:
         if repeated.get(phase, 0.0) > loops / 2:
             return {"waited": repeated[phase], "repeats": loops, "waits": PHASE_NAMES[phase]}
     return {}
