@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -129,8 +130,12 @@ class _InMemory:
     def __init__(self, content: bytes) -> None:
         self.content = content
 
-    def read_bytes(self) -> bytes:
-        return self.content
+    def __fspath__(self) -> str:
+        return "/no/such/file"
+
+    def open(self, mode: str) -> io.BytesIO:
+        assert mode == "rb"
+        return io.BytesIO(self.content)
 
 
 def in_memory(content: bytes) -> Path:

@@ -140,6 +140,9 @@ def test_any_name_is_known_again(name: str) -> None:
         '{"tflogscope_baseline": 1, "violations": [{"check": "a", "amount": -1}]}',
         '{"tflogscope_baseline": 1, "violations": [{"check": "a", "amount": true}]}',
         '{"tflogscope_baseline": 1, "violations": [{"check": 3, "amount": 1}]}',
+        '{"tflogscope_baseline": 1, "violations": [{"check": "a", "amount": Infinity}]}',
+        '{"tflogscope_baseline": 1, "violations": [{"check": "a", "amount": NaN}]}',
+        f'{{"tflogscope_baseline": 1, "violations": [{{"check": "a", "amount": {"9" * 4000}}}]}}',
         "[" * 100_000,
     ],
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_run import in_memory
+from tflogscope.checks import files
+from tflogscope.checks.baseline import read_baseline
 from tflogscope.checks.policy import default_policy, find_policy, read_policy
 from tflogscope.checks.values import DEFAULTS, KEYS
 from tflogscope.errors import InputError, PolicyError, UsageError
@@ -183,6 +190,61 @@ def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not TOML"):
         read_policy(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("read", [read_policy, read_baseline])
+def test_what_never_ends_is_not_waited_for(
+    tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InputError, match="this is not a file"):
+            read(name)
+    reader, writer = os.pipe()  # as the shell's <(command)
+    os.write(writer, b"{}")
+    os.close(writer)
+    with suppress(UsageError):
+        read(Path(f"/dev/fd/{reader}"))
+    os.close(reader)
+    monkeypatch.setattr(files, "_LARGEST", 3)
+    (tmp_path / "large").write_bytes(b"{  }")
+    with pytest.raises(UsageError, match="too large"):
+        read(tmp_path / "large")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"max_retraces = 0x{'f' * 9999}", "a number of thousands of digits is not a valid value"),
+        (f"after = [0x{'f' * 9999}]", "no place to count from a number of thousands of digits"),
+        (f"{'.'.join('a' * 9999)} = 1", "nested too deeply"),
+        (" . ".join(['"a.b"'] * 9999) + " = 1", "nested too deeply"),
+        (f"[{'.'.join('a' * 9999)}]", "nested too deeply"),
+    ],
+    ids=["number", "number in a list", "key", "quoted key", "table"],
+)
+def test_a_policy_out_of_all_bounds_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_policy(policy_file(tmp_path, text))
+
+
+def test_a_list_of_many_names_with_dots_is_not_deep(tmp_path: Path) -> None:
+    names = ", ".join(f'"pack.age{each}.py:1"' for each in range(500))
+    policy = read_policy(policy_file(tmp_path, f"allow_eager_at = [{names}]"))
+    assert len(policy.value("allow_eager_at", None)) == 500
+
+
+def test_a_folder_that_may_not_be_searched_is_no_default_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(InputError, match="Permission denied") as error:
+        find_policy(tmp_path)
+    assert error.value.hint == "Name a policy with --policy."
 
 
 @pytest.mark.thorough

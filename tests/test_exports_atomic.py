@@ -12,6 +12,7 @@ import pytest
 
 from tflogscope.errors import OutputError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.stores.folder import LocalFolder
 
 
 def names(directory: Path) -> list[str]:
@@ -196,6 +197,17 @@ def test_a_dangling_link_counts_as_a_file(tmp_path: Path) -> None:
     with atomic_file(link, force=True) as stream:
         stream.write(b"new")
     assert names(tmp_path) == ["ops.csv"]
+
+
+def test_a_file_that_can_not_be_removed_from_a_store_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(OutputError, match="can't write: Permission denied"):
+        LocalFolder(str(tmp_path)).remove("x")
 
 
 def test_a_read_only_directory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.samples import path_of
 from tflogscope.errors import OutputError
 from tflogscope.exports.atomic import refuse_bad_target
 from tflogscope.folders import files_below
+from tflogscope.repository import repository
 from tflogscope.stores.folder import LocalFolder
 
 LOG = path_of("error__tf2.13.1__vlog2")
@@ -76,8 +79,37 @@ def test_a_folder_that_may_not_be_written_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
-    with pytest.raises(OutputError, match="Permission denied"):
+    with pytest.raises(OutputError, match="Permission denied") as error:
         refuse_bad_target(tmp_path / "page.html", force=False)
+    assert error.value.hint == "Name a file in a directory that you may write to."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no folder that is in use")
+@pytest.mark.parametrize(
+    "command",
+    [["check", str(LOG)], ["record", "-o", "run.log", "--", "true"], ["collect", str(LOG)]],
+)
+def test_a_current_directory_that_is_gone_is_said(tmp_path: Path, command: list[str]) -> None:
+    gone, more = tmp_path / "gone", ["-o", str(tmp_path / "store")]
+    gone.mkdir()
+    program = "import os, sys; import tflogscope.cli.main as m; os.rmdir(os.getcwd())"
+    run = [sys.executable, "-c", f"{program}; sys.exit(m.main())", *command]
+    run += more if command[0] == "collect" else []
+    done = subprocess.run(run, cwd=gone, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"tflogscope: the current directory no longer exists\nChange to one that exists.\n",
+    )
+
+
+def test_a_folder_that_may_not_be_searched_is_in_no_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any, **_: Any) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert repository(tmp_path) is None
 
 
 @pytest.mark.parametrize("threads", ["0", "", "-1", "many"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -269,6 +270,17 @@ def test_a_grammar_file_of_another_shape_is_refused_in_words(tmp_path: Path, tex
     assert done.returncode in (1, 3)
     assert b"fault" not in done.stderr
     with pytest.raises(GrammarError):
+        load_grammar(tmp_path)
+
+
+def test_a_folder_of_grammar_files_that_can_not_be_read_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(GrammarError, match="the directory can't be read"):
         load_grammar(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import gzip
 import json
@@ -184,6 +185,26 @@ def test_a_store_that_may_not_be_read_is_not_taken_for_none(
         f"tflogscope: {store}: can't be read: Permission denied\n"
         "Ask for permission to read it, or for a copy.\n"
     )
+
+
+@pytest.mark.parametrize("at", ["stat", "open"])
+def test_a_table_that_may_not_be_read_is_not_called_missing(
+    store: str, at: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests may run as root, whom no permission stops."""
+    module = os if at == "stat" else builtins
+    before = getattr(module, at)
+
+    def refuse(path: Any, *rest: Any, **more: Any) -> Any:
+        if f"{store}/ops/" in str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return before(path, *rest, **more)
+
+    monkeypatch.setattr(module, at, refuse)
+    assert main(["ops", store]) == 3
+    said = capsys.readouterr().err
+    assert "can't be read: Permission denied\nAsk for permission" in said
+    assert "Remove" not in said
 
 
 @pytest.mark.thorough

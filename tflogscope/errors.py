@@ -6,7 +6,18 @@ Each error says what happened, where, and what to do, and carries the exit code 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection
+from os import PathLike
+
+_ELSEWHERE = "Name a file in a directory that you may write to."
+_HINTS = {
+    errno.EACCES: _ELSEWHERE,
+    errno.EPERM: _ELSEWHERE,
+    errno.EROFS: _ELSEWHERE,
+    errno.ENOENT: "Make its directory first.",
+    errno.ENOSPC: "Nothing was written. Free some space, or name a file on another disk.",
+}
 
 
 class TflogscopeError(Exception):
@@ -56,6 +67,12 @@ class PolicyError(UsageError):
 
 class OutputError(UsageError):
     """An output file exists already, or can't be written."""
+
+
+def cannot_write(path: PathLike[str], error: OSError, otherwise: str | None = None) -> OutputError:
+    """The OutputError for what the system said about a file; `otherwise` says what to do."""
+    hint = _HINTS.get(error.errno or 0, otherwise)
+    return OutputError(f"can't write: {error.strerror or error}", str(path), hint)
 
 
 class InputError(TflogscopeError):

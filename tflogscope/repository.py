@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
 def repository(folder: Path) -> Path | None:
     """The root of the repository that a folder is in; None: it is in none."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    # Path.exists raises where a folder may not be searched.
+    return next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), None)  # noqa: PTH110

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tflogscope.checks.files import read_whole
 from tflogscope.checks.verdict import Check
-from tflogscope.errors import InputError, UsageError
+from tflogscope.errors import UsageError
 
 _VERSION = 1
+_MOST = 2**63  # of anything that is counted; neither NaN nor Infinity is below it
 _MARK = "tflogscope_baseline"
 _HINT = "Write it anew with --write-baseline."
 
@@ -80,10 +82,7 @@ def read_baseline(path: Path) -> Baseline:
         UsageError: it is not a baseline.
     """
     try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        hint = "Make it with --write-baseline."
-        raise InputError(error.strerror or str(error), str(path), hint) from error
+        content = json.loads(read_whole(path, "Make it with --write-baseline."))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"this is not JSON: {error}", str(path), _HINT) from error
     version = content.get(_MARK) if isinstance(content, dict) else None
@@ -107,4 +106,5 @@ def _rows(content: dict[str, Any], path: Path) -> list[dict[str, Any]]:
 
 
 def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < _MOST

@@ -7,19 +7,24 @@ default; `functions."PATTERN"` tables say otherwise for the functions whose name
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.checks import values
-from tflogscope.errors import InputError, PolicyError, UsageError, did_you_mean
+from tflogscope.checks.files import is_file, read_whole
+from tflogscope.errors import PolicyError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
 _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"
+_HINT = "Name a policy with --policy."
+# Keys of so many parts are no policy's, and tomllib's time grows with their square.
+_DEEP = re.compile(rb"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
 EXAMPLE = """\
 [tool.tflogscope.check]
 unexpected_eager = 0
@@ -84,10 +89,10 @@ def find_policy(directory: Path) -> Policy:
         UsageError: a file on the way is not TOML, or a key or value of the table is wrong.
     """
     for folder in (directory, *directory.parents):
-        if (own := folder / "tflogscope.toml").is_file():
+        if is_file(own := folder / "tflogscope.toml"):
             return _read(own, os.path.relpath(own, directory))
         path = folder / "pyproject.toml"
-        if path.is_file() and b"tflogscope" in _bytes(path):
+        if is_file(path) and b"tflogscope" in read_whole(path, _HINT):
             name = os.path.relpath(path, directory)
             table = _own_table(_document(path), name)
             if table is not None:
@@ -114,19 +119,16 @@ def _read(path: Path, name: str) -> Policy:
 def _document(path: Path) -> dict[str, Any]:
     import tomllib
 
+    data = read_whole(path, _HINT)
+    too_deep = UsageError("this is nested too deeply", str(path), "Fix the file.")
+    if _DEEP.search(data):
+        raise too_deep
     try:
-        return tomllib.loads(_bytes(path).decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8"))
     except ValueError as error:
         raise UsageError(f"this is not TOML: {error}", str(path), "Fix the file.") from error
     except RecursionError as error:
-        raise UsageError("this is nested too deeply", str(path), "Fix the file.") from error
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or str(error), str(path), "Check the name.") from error
+        raise too_deep from error
 
 
 def _own_table(document: Mapping[str, Any], where: str) -> dict[str, Any] | None:

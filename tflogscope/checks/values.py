@@ -103,8 +103,17 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 def _impossible(value: Any, where: str, wanted: str) -> UsageError:
-    return UsageError(f"{value!r} is not a valid value", where, f"It must be {wanted}.")
+    return UsageError(f"{_quoted(value)} is not a valid value", where, f"It must be {wanted}.")
 
 
 def _no_such(value: Any, where: str, known: tuple[str, ...], kind: str) -> UsageError:
-    return UsageError(f"there is no {kind} {value!r}", where, did_you_mean(str(value), known))
+    text = _quoted(value)
+    hint = did_you_mean(value if isinstance(value, str) else text, known)
+    return UsageError(f"there is no {kind} {text}", where, hint)
+
+
+def _quoted(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python prints no number of more than 4,300 digits
+        return "a number of thousands of digits"

@@ -114,7 +114,7 @@ def _what_is_in(store: str) -> str:
     if there := len(folder_of(store).files(RUNS)):
         said = count_of(there, "run")
         return f"{said} in {store}. Run collect again to continue."
-    return f"No run in {store}. Run collect again where there is disk space."
+    return f"No run in {store}. Collect into a directory with room that you may write to."
 
 
 def _version(grammar: str | None) -> str:

@@ -27,6 +27,7 @@ from tflogscope.errors import (
     QueryError,
     TflogscopeError,
     TflogscopeWarning,
+    UsageError,
     is_damage,
 )
 from tflogscope.escapes import pointed, safe
@@ -177,12 +178,23 @@ def _system_failed(error: OSError) -> int:
     """The system refuses something that nobody expected where it was asked for."""
     if error.errno in _OUTPUT_ERRORS:
         return _output_failed(error)
+    if error.errno == errno.ENOENT and not _has_directory():
+        _say("the current directory no longer exists", hint="Change to one that exists.")
+        return UsageError.exit_code
     if error.errno not in _NAME_ERRORS:
         return _fault(error)
     _say(
         error.strerror or str(error), where=str(error.filename or "a file"), hint="Check the name."
     )
     return InputError.exit_code
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  quick to import
+    except OSError:
+        return False
+    return True
 
 
 def _drop_output() -> None:

@@ -6,6 +6,7 @@ was asked for. Ctrl-C, a termination, a full disk or an error in the middle leav
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -14,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from tflogscope.errors import OutputError
+from tflogscope.errors import OutputError, cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +38,14 @@ def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
     try:
         _refuse(target, force=force)
     except OSError as error:
-        raise OutputError(_reason(error), str(target)) from error
+        raise cannot_write(target, error) from error
 
 
 def _refuse(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise OutputError("there is no such directory", str(target.parent), "Make it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise OutputError("can't write: Permission denied", str(target))
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if not os.path.lexists(target):
         return
     if target.is_dir():
@@ -81,7 +82,7 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
                 os.fsync(stream.fileno())
             _give_name(hidden, target, force=force)
     except OSError as error:
-        raise OutputError(_reason(error), str(target), "Nothing was written.") from error
+        raise cannot_write(target, error, "Nothing was written.") from error
 
 
 @contextmanager
@@ -147,7 +148,3 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _reason(error: OSError) -> str:
-    return f"can't write: {error.strerror or error}"

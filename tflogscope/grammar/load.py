@@ -74,9 +74,17 @@ def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
 
 
 def own_files(directory: str | PathLike[str]) -> list[Path]:
-    """The grammar files below a directory, in the order in which they are read."""
-    found = files_below(directory, str, hidden=True)
-    paths = (Path(each if isinstance(each, str) else each.path) for each in found)
+    """The grammar files below a directory, in the order in which they are read.
+
+    Raises GrammarError if a directory can't be read.
+    """
+    paths = []
+    for found in files_below(directory, str, hidden=True):
+        if isinstance(found, str):
+            raise GrammarError(
+                "the directory can't be read", found, "Ask for permission to read it."
+            )
+        paths.append(Path(found.path))
     return sorted(path for path in paths if path.suffix == ".toml")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tflogscope.errors import OutputError
+from tflogscope.errors import OutputError, cannot_write
 
 
 class LogFile:
@@ -42,8 +42,7 @@ class LogFile:
             hint = hint or "Use --force to replace it."
             raise OutputError("exists already", str(path), hint) from error
         except OSError as error:
-            reason = f"can't write: {error.strerror or error}"
-            raise OutputError(reason, str(path)) from error
+            raise cannot_write(path, error) from error
         if not _is_ours_alone(self._raw):
             self._raw.close()
             raise OutputError("another process writes to it", str(path), hint)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tflogscope.errors import InputError, OutputError, UsageError
+from tflogscope.errors import InputError, OutputError, UsageError, cannot_write
 from tflogscope.exports.atomic import atomic_file
 from tflogscope.folders import files_below
 from tflogscope.sources.readers import unreadable
@@ -91,12 +91,12 @@ class LocalFolder:
 
     def read(self, file: str) -> bytes:
         """What a file holds."""
-        if not (self._path / file).is_file():
-            raise InputError("this is not a file", f"{self.name}/{file}")
         try:
+            if not (self._path / file).is_file():
+                raise InputError("this is not a file", f"{self.name}/{file}")
             return (self._path / file).read_bytes()
         except OSError as error:
-            raise InputError(error.strerror or str(error), f"{self.name}/{file}") from error
+            raise unreadable(f"{self.name}/{file}", error) from error
 
     def write(self, file: str, data: bytes) -> None:
         """Make or replace a file, and the folders it is in."""
@@ -104,13 +104,16 @@ class LocalFolder:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"can't write: {error.strerror}", str(target.parent)) from error
+            raise cannot_write(target.parent, error) from error
         with atomic_file(target, force=True) as stream:
             stream.write(data)
 
     def remove(self, file: str) -> None:
         """Remove a file; nothing happens if it is not there."""
-        (self._path / file).unlink(missing_ok=True)
+        try:
+            (self._path / file).unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self._path / file, error) from error
 
     def files(self, folder: str) -> list[str]:
         """Names of the files right in a folder, sorted; empty if there is no such folder.
@@ -128,9 +131,9 @@ class LocalFolder:
 
     def holds(self, file: str, end: bytes) -> bool:
         """Whether a file is there that ends with these bytes."""
-        if not (self._path / file).is_file():
-            return False
         try:
+            if not (self._path / file).is_file():
+                return False
             with (self._path / file).open("rb") as stream:
                 stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
                 return stream.read() == end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Sequence
 
 import polars as pl
@@ -12,6 +13,7 @@ from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
 from tflogscope.model.common.figures import count_of
+from tflogscope.sources.readers import unreadable
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 from tflogscope.stores.older import MISSING, in_todays_columns
@@ -122,15 +124,19 @@ class Store:
         """Say which file is missing or cut off: polars doesn't name it."""
         for file, row in zip(files, rows, strict=True):
             path, what = f"{self.name}/{file}", "this file of the store is missing"
-            if os.path.isfile(path):  # noqa: PTH113  quick, for thousands of them
-                what = "this file of the store is damaged"
-                try:
+            try:
+                if stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+                    what = "this file of the store is damaged"
                     with open(path, "rb") as stream:
                         stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(PARQUET)))
                         if stream.read() == PARQUET:
                             continue
-                except OSError as error:
-                    what = error.strerror or str(error)
+            except PermissionError as error:
+                raise unreadable(path, error) from error
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                what = error.strerror or str(error)
             raise InputError(what, path, again(self.name, row))
 
     def row(self, id_: str) -> Row:
