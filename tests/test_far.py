@@ -172,6 +172,11 @@ def test_a_coordinator_calls_functions_on_workers() -> None:
     devices = run.timeline.filter(kind="call")["device"].cast(pl.String).unique().sort().to_list()
     assert devices == [f"/job:worker/replica:0/task:{task}/device:CPU:0" for task in (0, 1)]
     assert run.check().passed  # a coordinator's fetch() is TensorFlow's own
+    # Its calls run on workers: it waits for them, and XLA has nothing to do with it.
+    phases = dict(run.ledger.group_by("phase").agg(pl.col("wall_us").sum()).rows())
+    assert phases["remote-wait"] > 3_500_000
+    assert not {"compute", "first-runs"} & set(phases)
+    assert "xla" not in limits(run)
     assert run.findings.filter(pl.col("id").is_in(["python-overhead", "between-steps"])).is_empty()
 
 

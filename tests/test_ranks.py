@@ -12,10 +12,11 @@ import pytest
 
 import tflogscope
 from tests.makelog import Log
-from tests.samples import path_of
+from tests.samples import path_of, unpacked
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
+from tflogscope.model.common.origin import RECORD_MARK
 from tflogscope.sources import Source
 from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
@@ -139,6 +140,52 @@ def test_the_command_takes_logs_and_a_store(
     page = (tmp_path / "all.html").read_text()
     assert page.count("<rect") == 8 * (2 + 4 + 2) * 2
     assert "rank 3: problem, step 5" in page
+
+
+def with_servers(name: str, folder: Path) -> str:
+    """A log of a worker, whose cluster has a parameter server too."""
+    header, rest = unpacked(LOGS / f"{name}.log.zst").split(b"\n", 1)
+    facts = json.loads(header.removeprefix(RECORD_MARK))
+    config = json.loads(facts["environment"]["TF_CONFIG"])
+    config["cluster"]["ps"] = ["127.0.0.1:1"]
+    facts["environment"]["TF_CONFIG"] = json.dumps(config)
+    path = folder / f"{name}.log"
+    path.write_bytes(RECORD_MARK + json.dumps(facts).encode() + b"\n" + rest)
+    return str(path)
+
+
+def test_workers_of_parameter_servers_are_not_compared_step_by_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = [with_servers(f"mixed4__tf2.20.0__rank{rank}", tmp_path) for rank in range(4)]
+    other = str(LOGS / "slow2__tf2.13.1__rank0.log.zst")
+    assert main(["ranks", *logs, other, "--json"]) == 0
+    said = capsys.readouterr()
+    (found,) = json.loads(said.out)["runs"]
+    assert found["asynchronous"] is True
+    assert (found["steps"], found["slow"], found["skew_us"]) == ([], None, {})
+    assert {each["what"] for each in found["differences"]} == {"setting", "kernel"}
+    assert said_waits(found) == [
+        "Workers wait for no other worker: the coordinator hands out their steps."
+    ]
+    assert "tflogscope: not compared: slow2__tf2.13.1__rank0. " in said.err
+    assert main(["ranks", *logs]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_long_values_are_shown_from_where_they_differ() -> None:
+    calls = "train_step, " * 500
+    values = {"0": f"{calls}evaluate, {calls}", "1": f"{calls}save", "2": "step", "3": calls}
+    same = {"0": values["0"], "1": values["1"]}
+    for each, shown in ((same, "… save (1)"), (values, "train_step, train_step,")):
+        facts = {"what": "order of calls", "subject": "calls", "values": each, "odd": []}
+        (said,) = said_differences({"differences": [facts], "asynchronous": False})
+        assert shown in said
+        assert len(said) < 1000
+    assert (
+        "calls: … evaluate, train_step"
+        in said_differences({"differences": [{**facts, "values": same}], "asynchronous": False})[0]
+    )
 
 
 def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:

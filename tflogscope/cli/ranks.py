@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +20,16 @@ from tflogscope.cli.inputs import (
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
+from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
+from tflogscope.model.common.sentences import listed
 from tflogscope.stores.folder import store_and_run
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
+
+_ALONE = "No other log is of the same job and run, or nothing in them says so."
 
 
 def ranks(
@@ -45,12 +50,15 @@ def ranks(
     """
     inputs = named_inputs(logs)
     from tflogscope.exports.json_text import json_object
-    from tflogscope.stores.ranks import rank_facts
+    from tflogscope.stores.ranks import left_out, rank_facts
     from tflogscope.views.ranks import ranks_document
     from tflogscope.views.terminal import drawn
 
     with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
+        if left := left_out(store, groups):
+            said = f"tflogscope: not compared: {listed(left)}. {_ALONE}"
+            print(safe(said), file=sys.stderr)  # noqa: T201
     facts = {"runs": groups}
     print_text(json_object(facts, str) if as_json else drawn(ranks_document(groups)))
 

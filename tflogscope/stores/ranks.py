@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import comb
 from typing import Any
 
@@ -23,6 +23,7 @@ _TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.parte
 _CHANCE = threshold("ranks.chance")
 _LEAST_WAIT = threshold("ranks.wait_share")
 _NONE = "–"
+_BY_STEP = ("order of calls", "problem")
 _HINT = "Ranks of one run have equal fields of --run, except rank, host and pid."
 _NO_CLUSTER = (
     "Nothing says that these are ranks: no log has a rank or a cluster (TF_CONFIG). --run says"
@@ -33,9 +34,11 @@ _NO_CLUSTER = (
 def rank_facts(store: Store) -> list[Facts]:
     """The ranks of each run that has several; durations in µs.
 
-    `ranks`; `differences` (`what`, `subject`, `values` by rank, and who is `odd`: the ranks that
-    don't agree with most of them; none if there is no majority); `step_function`; `steps`; `slow`:
-    the rank that the others wait for, if there is one; `skew_us` of each rank's clock.
+    `ranks`; `asynchronous` (a coordinator hands out steps to workers, which wait for no other, so
+    nothing is compared step by step); `differences` (`what`, `subject`, `values` by rank, and who
+    is `odd`: the ranks that don't agree with most of them; none if there is no majority);
+    `step_function`; `steps`; `slow`: the rank that the others wait for, if there is one; `skew_us`
+    of each rank's clock.
 
     Raises:
         UsageError: no run has two ranks, or two have the same rank.
@@ -50,11 +53,31 @@ def rank_facts(store: Store) -> list[Facts]:
         return []
     if not several:
         raise UsageError("no run with two ranks", store.name, _HINT if groups else _NO_CLUSTER)
-    jobs = len({job for _, job in groups}) > 1
+    jobs = {job for _, job in groups}
     return [
-        _facts(store, (f"{name} ({job})" if name else job) if jobs else name, rows)
+        _facts(
+            store,
+            (f"{name} ({job})" if name else job) if len(jobs) > 1 else name,
+            rows,
+            asynchronous=job == "worker" and ("ps" in jobs or "ps" in _cluster(rows[0])),
+        )
         for (name, job), rows in several.items()
     ]
+
+
+def left_out(store: Store, groups: Sequence[Facts]) -> list[str]:
+    """The runs of a store that are in none of `rank_facts`."""
+    compared = {rank["run"] for facts in groups for rank in facts["ranks"]}
+    return [run for run in store.done["run"] if run not in compared]
+
+
+def _cluster(row: Row) -> Facts:
+    """The cluster that the TF_CONFIG of a process names; empty: it names none."""
+    try:
+        cluster = json.loads(json.loads(row["settings"] or "")["TF_CONFIG"])["cluster"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}
+    return cluster if isinstance(cluster, dict) else {}
 
 
 def _job(row: Row) -> str:
@@ -64,11 +87,10 @@ def _job(row: Row) -> str:
     """
     try:
         settings = json.loads(row["settings"] or "{}")
-        cluster = json.loads(settings["TF_CONFIG"])["cluster"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        settings, cluster = {}, {}
+    except (ValueError, RecursionError):
+        settings = {}
     if task := task_of(settings):
-        return "worker" if task[0] == "chief" and "ps" not in cluster else task[0]
+        return "worker" if task[0] == "chief" and "ps" not in _cluster(row) else task[0]
     named = _TASK.search(row["run"])
     return named[1] if named else ""
 
@@ -79,13 +101,12 @@ def _group(row: Row) -> str:
     if any(field is not None for field in fields):
         return ".".join(str(field) for field in fields if field is not None)
     try:
-        cluster = json.loads(json.loads(row["settings"] or "")["TF_CONFIG"])["cluster"]
-        return ", ".join(str(host) for hosts in cluster.values() for host in hosts)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return ", ".join(str(host) for hosts in _cluster(row).values() for host in hosts)
+    except TypeError:
         return ""
 
 
-def _facts(store: Store, name: str, rows: list[Row]) -> Facts:
+def _facts(store: Store, name: str, rows: list[Row], *, asynchronous: bool) -> Facts:
     rows = sorted(rows, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["run"]))
     ranks = [row["rank"] for row in rows]
     known, each_once = None not in ranks, len(set(ranks)) == len(ranks)
@@ -101,10 +122,14 @@ def _facts(store: Store, name: str, rows: list[Row]) -> Facts:
     differences = [
         difference
         for what, frame in _aspects(store, rows, timeline, calls, function)
+        if not (asynchronous and what in _BY_STEP)
         for difference in _differences(what, frame, labels)
     ]
+    if asynchronous:
+        steps = steps.clear()
     return {
         "group": name,
+        "asynchronous": asynchronous,
         "ranks": [row | {"rank": labels[row["run"]]} for row in rows],
         "differences": differences,
         "step_function": function,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ Facts = dict[str, Any]
 _ROWS = 20
 _CELL = 12  # of the heat map, in pixels
 _STEPS = 400
+_LONGEST = 200  # characters of a value
 
 
 def ranks_document(groups: Sequence[Facts]) -> doc.Document:
@@ -48,13 +50,25 @@ def said_differences(facts: Facts) -> list[str]:
         by_value: dict[str, list[str]] = {}
         for rank, value in each["values"].items():
             by_value.setdefault(value, []).append(rank)
-        values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in by_value.items())
+        shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
+        values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in shown)
         said.append(f"{who}{each['what']}, {each['subject']}: {values}")
-    return said or ["None: releases, settings, functions, kernels and problems are equal."]
+    equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
+    return said or [f"None: releases, settings, {equal} are equal."]
+
+
+def _shortened(values: Sequence[str]) -> list[str]:
+    """Values from where they begin to differ, if that is far behind their beginning."""
+    equal = os.path.commonprefix(values)  # noqa: RUF071  of texts
+    start = equal.rfind(" ") + 1 if len(equal) > _LONGEST // 2 else 0
+    cut = [f"{'… ' if start else ''}{value[start:]}" for value in values]
+    return [value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…" for value in cut]
 
 
 def said_waits(facts: Facts) -> list[str]:
     """Who makes the others wait, and how much the clocks differ."""
+    if facts["asynchronous"]:
+        return ["Workers wait for no other worker: the coordinator hands out their steps."]
     if not facts["steps"]:
         return ["Unknown: the ranks call no function."]
     slow, said = facts["slow"], []

@@ -98,9 +98,12 @@ def asked_by_thread(of: Evidence) -> pl.DataFrame:
     The program's thread, which asked first, comes first. What is unfinished goes on until the next
     begins.
     """
+    remote = of.executions.dispatches.eager.filter("remote")["at"]
     of_call = pl.when("first").then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
     phase = (
-        pl.when("is_call")
+        pl.when(pl.col("at").is_in(remote.implode()))
+        .then(pl.lit("remote-wait"))
+        .when("is_call")
         .then(of_call)
         .when(rule="checkpoint")
         .then(pl.lit("checkpoint"))
@@ -186,7 +189,8 @@ def phases_not_shown(of: Evidence) -> list[str]:
     found = ["logging"] * unpriced
     if of.calls.height:
         found += ["tracing"] * traced(of).is_empty()
-        found += [*WAITS] * of.executions.frame["definition"].is_null().all()
+        waits = [*WAITS] * of.executions.frame["definition"].is_null().all()
+        found += [each for each in waits if each not in asked_by_thread(of)["phase"]]
         compiled = compiled_runs(of.executions)["call"].count()
         found += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
     return found

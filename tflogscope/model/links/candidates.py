@@ -100,7 +100,7 @@ def _add_accelerated(executions: Executions, found: Integers) -> None:
 def compiled_calls(executions: Executions) -> Booleans:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, components = executions.dispatches.eager, executions.dispatches.runs
-    is_call = eager["is_call"].to_numpy()
+    is_call = (eager["is_call"] & ~eager["remote"]).to_numpy()  # another log has what ran there
     if components.height:
         ran = components["dispatch"].to_numpy()
         return np.asarray(is_call & ~np.isin(np.arange(eager.height), ran))
