@@ -603,7 +603,7 @@ def test_what_goes_on_from_a_record_is_not_shown(
 
 @pytest.mark.parametrize("size", [1, 7, 30, 1000])
 def test_a_record_in_the_middle_of_a_line_is_cut_out(size: int) -> None:
-    """Also where its beginning comes in pieces."""
+    """Also where its beginning comes in pieces. What the program wrote is passed on, no more."""
     shown: list[bytes] = []
     pass_on = PassOn(shown.append, shown.append)
     seconds = "I0000 00:00:1795666492.559101   21483 executor.cc:916] Process node: 3"  # 2.16 on
@@ -611,7 +611,38 @@ def test_a_record_in_the_middle_of_a_line_is_cut_out(size: int) -> None:
     text += f"later {seconds}\n24 {seconds}\nof tflogscope node 20311.8 20311.7 x\n3 ms{seconds}\n"
     for start in range(0, len(text), size):
         pass_on.feed(text.encode()[start : start + size])
-    assert b"".join(shown) == b"caught\n1\nepoch 20\ndone\nlater \n24 \nof \n3 ms\n"
+    assert b"".join(shown) == b"caught\n1\nepoch 20done\nlater 24 of 3 ms"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_line_goes_on_behind_records(*, waits: bool) -> None:
+    """Dots of a test runner, the prompt of a debugger: ops run before their lines end."""
+    shown: list[bytes] = []
+    pass_on = PassOn(shown.append, shown.append)
+    for dot in (b".", b".", b"F", b"."):
+        pass_on.feed(dot)
+        if waits:
+            pass_on.idle()
+        pass_on.feed(NODE.encode() + VERBOSE.encode() + DUMP.encode())
+    pass_on.feed(b" [100%]\n\nloss" + NODE.encode() + b"\n" + NODE.encode() + b"1 failed\n")
+    assert b"".join(shown) == b"..F. [100%]\n\nloss\n1 failed\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no numbers of descriptors")
+def test_the_program_has_the_descriptors_that_record_was_given(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"data")
+    os.close(writer)
+    program = f"import os; print(os.read({reader}, 9), sorted(os.listdir('/proc/self/fd')))"
+    alone = [sys.executable, "-c", program]
+    command = [sys.executable, "-m", "tflogscope", "record"]
+    command += ["-o", str(tmp_path / "run.log"), "--"]
+    done = subprocess.run(
+        [*command, *alone], pass_fds=[reader], capture_output=True, check=False, timeout=PATIENCE_S
+    )
+    os.close(reader)
+    listing = sorted({"0", "1", "2", str(reader), "3" if reader != 3 else "4"})
+    assert done.stdout.decode() == f"b'data' {listing}\n"
 
 
 def test_what_might_begin_a_record_is_shown_if_no_more_comes() -> None:

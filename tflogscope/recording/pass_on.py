@@ -132,6 +132,7 @@ class PassOn:
         self._open = b""  # the beginning of a line of which it is not known yet what it is
         self._decided = False
         self._to: Write | None = None  # where this line goes; None: it is log
+        self._is_cut = False  # the last line of the program's own: a record came before its end
         self._tail = b""  # the last bytes of this line
         self._held = b""  # what comes next in it, and may be the beginning of a record
         self._begins_record = False
@@ -173,7 +174,7 @@ class PassOn:
             return start
         if self._after_log or self._in_traceback:
             inside = self._in_traceback or (self._failed and self._message is not None)
-            blank = None if inside else _BLANK.match(data, start)
+            blank = None if inside or self._is_cut else _BLANK.match(data, start)
             if blank is None:
                 return start
             self._failed = False
@@ -218,16 +219,18 @@ class PassOn:
             piece, self._held = self._held + piece, b""
             before = self._tail[-1:]
             if torn := _TORN.search(before + piece, len(before)):
-                # Another thread's record in the middle of a line: the line's end comes after it.
+                # A record in the middle of a line, as behind a prompt: the line goes on after it.
                 place = torn.start() - len(before)
-                self._send(self._output, piece[:place] + b"\n")
+                self._send(self._output, piece[:place])
                 self._end_line()
+                self._is_cut = True
                 self._take(piece[place:])
                 return
             if not ends and (begun := _MAY_BE_TORN.search(piece, max(0, len(piece) - _LONGEST))):
                 piece, self._held = piece[: begun.start()], piece[begun.start() :]
         if self._to is not None:
             self._send(self._to, piece)
+            self._is_cut &= self._to is not self._output
         self._tail = (self._tail + piece)[-_TAIL:]
         if ends:
             self._end_line()
@@ -277,6 +280,8 @@ class PassOn:
             return self._record_to
         if self._is_traceback(head):
             return self._record_to
+        if self._is_cut and not head.strip():  # the end of that line, unless a dump's own
+            self._after_log, self._in_dump = self._in_dump, False
         # An empty line after a log line is the end of it: some messages end in a line feed of their
         # own, and that of a oneDNN line comes late if a record of TensorFlow was quicker.
         self._after_log = self._after_log and (

@@ -104,6 +104,7 @@ def record(
             stderr=channel.writer,
             env=dict(environment),
             process_group=0 if own_group else None,
+            close_fds=sys.platform == "win32",  # a shell gives it more: `3<file`, `<(command)`
         )
     except OSError as error:
         os.close(channel.reader)

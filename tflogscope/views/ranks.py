@@ -74,6 +74,11 @@ def said_waits(facts: Facts) -> list[str]:
     slow, said = facts["slow"], []
     if slow is None:
         said.append("No consistent straggler.")
+    elif not facts["skew_us"]:
+        said.append(
+            f"{_named(slow['rank'])} is slowest in {slow['steps']} of {slow['of']} steps after the "
+            f"first, by {duration(slow['wait_us'])} (median)."
+        )
     else:
         said.append(
             f"{_named(slow['rank'])} comes last in {slow['steps']} of {slow['of']} steps after the "
@@ -85,7 +90,10 @@ def said_waits(facts: Facts) -> list[str]:
         apart = ", ".join(f"{rank}: {value:+,.0f} µs" for rank, value in skew.items())
         said.append(f"Clock offsets from the median rank, by the end of collectives: {apart}.")
     else:
-        said.append("The logs have no collectives, so the longest call counts as last.")
+        said.append(
+            "The logs have no collectives, so nothing shows that ranks wait; the longest call "
+            "counts as last."
+        )
     return said
 
 
