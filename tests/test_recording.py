@@ -22,6 +22,7 @@ from tests.waiting import PATIENCE_S, has_ended, wait_until
 from tflogscope import open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import NothingRecognised
+from tflogscope.model.common.origin import has_end
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.recording.header import MARK, footer_line
 from tflogscope.recording.pass_on import PassOn
@@ -306,6 +307,26 @@ def test_a_recording_that_was_killed_can_be_read(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=PATIENCE_S)
     assert open_log(log).timeline.height == 1
+
+
+def test_a_recording_without_its_end_is_said(tmp_path: Path) -> None:
+    _, log = record(tmp_path, f"print({NODE!r} * 9)")
+    assert open_log(log).check().notes == ()
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-1]))
+    run = open_log(log)
+    cut = "The recording has no end: it still runs, record was killed, or the disk was full."
+    assert cut in " ".join(drawn(first_screen(run)).split())
+    (note,) = run.check().notes
+    assert note.startswith(f"Only what could be read was checked. {cut}")
+
+
+@pytest.mark.parametrize("release", ["0.2.9", "", "x.y.z", "99999999.1.1", "1", None, 3, {}])
+def test_a_header_that_names_no_new_release_promises_no_end(release: object) -> None:
+    assert has_end({"versions": {"tflogscope": release}}, [b"no end"])
+    assert has_end({"versions": release}, [b"no end"])
+    for known in ("0.3.0", "0.12.1rc1", "1.0.0"):
+        assert not has_end({"versions": {"tflogscope": known}}, [b"no end"])
 
 
 def test_a_prompt_is_shown_before_its_line_ends() -> None:

@@ -55,9 +55,10 @@ class Run(Tables):
 
     @property
     def problems(self) -> list[str]:
-        """Why its inputs could not be read as they are: `archive.zst: zstd archive ends early`."""
-        problems: list[str] = self.summary.recorded.problems
-        return problems
+        """Why not all of it could be read: `archive.zst: zstd archive ends early`."""
+        found: list[str] = self.summary.recorded.problems
+        cut = [limit.text for limit in self.summary.limits if limit.id == "no-end"]
+        return [*found, *(text.removesuffix(".") for text in cut)]
 
     @property
     def unread(self) -> int:

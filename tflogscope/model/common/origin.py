@@ -5,6 +5,7 @@ log.
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from tflogscope.sources import Source
 
 # As `recording/header.py` writes it; a test holds them together.
 RECORD_MARK = b"# tflogscope record "
+_WRITES_ENDS = (0, 3)  # the first release of tflogscope that writes a last line
 _LONGEST_HEADER = 1 << 20  # bytes
 _LONGEST_CALL = 1e12  # µs
 # The packages that bring TensorFlow, the one to believe first.
@@ -73,6 +75,19 @@ def footer_of(text: bytes) -> dict[str, Any]:
     line = text[text.rfind(b"\n", 0, -1) + 1 :]
     found = header_of(line) or {}
     return found if isinstance(found.get("status"), int) else {}
+
+
+def has_end(header: Mapping[str, Any] | None, ends: Sequence[bytes]) -> bool:
+    """Whether a recording goes to its end; also of what `record` did not write, or an older one.
+
+    `ends` are the ends of its files.
+    """
+    versions = (header or {}).get("versions")
+    release = versions.get("tflogscope") if isinstance(versions, dict) else None
+    found = re.match(r"(\d{1,4})\.(\d{1,4})\.", str(release))
+    if found is None or (int(found[1]), int(found[2])) < _WRITES_ENDS:
+        return True
+    return any(footer_of(end) for end in ends)
 
 
 def signal_name(number: int) -> str:

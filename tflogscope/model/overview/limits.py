@@ -19,7 +19,7 @@ from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.common.names import WRAPPED, function_columns
-from tflogscope.model.common.origin import KEPT_BACK
+from tflogscope.model.common.origin import KEPT_BACK, has_end
 from tflogscope.model.costs.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.executions import Executions, with_places
@@ -62,6 +62,7 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
     holds = {
         "no-tensorflow": not any_record,
         "no-executions": any_record and not any_run and not serves(evidence.events),
+        "no-end": not _has_end(evidence),
         "no-graph-durations": bool(graph.kinds) and not graph.has_durations,
         "no-eager-durations": _without_ends(evidence, eager),
         "no-price": graph.has_durations and evidence.costs.price is None,
@@ -78,6 +79,16 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
     if counts["unread-onednn-lines"] > MOST_UNREAD:
         found["unread-onednn-lines"]["rows"] = MOST_UNREAD
     return found
+
+
+def _has_end(evidence: Evidence) -> bool:
+    """Whether the log goes to the end of the recording, if there was one.
+
+    One of several processes in a file may lack the last line, which is that of the first.
+    """
+    spans = evidence.events.spans
+    parted = any(span.account.process for span in spans)
+    return parted or has_end(evidence.recorded_as, [span.tail for span in spans])
 
 
 def _without_ends(evidence: Evidence, eager: Entry) -> bool:
