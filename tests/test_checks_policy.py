@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_run import in_memory
-from tflogscope.checks import files
+from tflogscope.checks import baseline, policy
 from tflogscope.checks.baseline import read_baseline
 from tflogscope.checks.policy import default_policy, find_policy, read_policy
 from tflogscope.checks.values import DEFAULTS, KEYS
@@ -207,7 +207,8 @@ def test_what_never_ends_is_not_waited_for(
     with suppress(UsageError):
         read(Path(f"/dev/fd/{reader}"))
     os.close(reader)
-    monkeypatch.setattr(files, "_LARGEST", 3)
+    for module in (policy, baseline):
+        monkeypatch.setattr(module, "_LARGEST", 3)
     (tmp_path / "large").write_bytes(b"{  }")
     with pytest.raises(UsageError, match="too large"):
         read(tmp_path / "large")
@@ -220,9 +221,10 @@ def test_what_never_ends_is_not_waited_for(
         (f"after = [0x{'f' * 9999}]", "no place to count from a number of thousands of digits"),
         (f"{'.'.join('a' * 9999)} = 1", "nested too deeply"),
         (" . ".join(['"a.b"'] * 9999) + " = 1", "nested too deeply"),
+        (".".join(['"a \\" b"', "'a b'", '""'] * 999) + " = 1", "nested too deeply"),
         (f"[{'.'.join('a' * 9999)}]", "nested too deeply"),
     ],
-    ids=["number", "number in a list", "key", "quoted key", "table"],
+    ids=["number", "number in a list", "key", "quoted key", "other keys", "table"],
 )
 def test_a_policy_out_of_all_bounds_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):

@@ -16,6 +16,7 @@ from tflogscope.checks.verdict import Check
 from tflogscope.errors import UsageError
 
 _VERSION = 1
+_LARGEST = 16_000_000  # bytes
 _MOST = 2**63  # of anything that is counted; neither NaN nor Infinity is below it
 _MARK = "tflogscope_baseline"
 _HINT = "Write it anew with --write-baseline."
@@ -82,7 +83,7 @@ def read_baseline(path: Path) -> Baseline:
         UsageError: it is not a baseline.
     """
     try:
-        content = json.loads(read_whole(path, "Make it with --write-baseline."))
+        content = json.loads(read_whole(path, "Make it with --write-baseline.", _LARGEST))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"this is not JSON: {error}", str(path), _HINT) from error
     version = content.get(_MARK) if isinstance(content, dict) else None

@@ -7,8 +7,7 @@ import stat
 from pathlib import Path
 
 from tflogscope.errors import InputError, UsageError
-
-_LARGEST = 16 << 20  # bytes
+from tflogscope.model.common.figures import size_of
 
 
 def is_file(path: Path) -> bool:
@@ -22,21 +21,21 @@ def is_file(path: Path) -> bool:
         raise InputError(error.strerror or str(error), str(path), hint) from error
 
 
-def read_whole(path: Path, hint: str) -> bytes:
+def read_whole(path: Path, hint: str, most: int) -> bytes:
     """What a file holds, or a pipe of the shell's (`<(command)`), which has no name in a folder.
 
     Raises:
         InputError: it can't be read; `hint` says what to do.
-        UsageError: it is larger than any policy or baseline.
+        UsageError: it has more than `most` bytes.
     """
     try:
         # A pipe in a folder would be waited for.
         if os.path.exists(os.path.realpath(path)) and not is_file(path):  # noqa: PTH110
             raise InputError("this is not a file", str(path), hint)
         with path.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+            data = stream.read(most + 1)
     except OSError as error:
         raise InputError(error.strerror or str(error), str(path), hint) from error
-    if len(data) > _LARGEST:
-        raise UsageError("the file is too large", str(path), "It may have 16 MiB.")
+    if len(data) > most:
+        raise UsageError("the file is too large", str(path), f"It may have {size_of(most)}.")
     return data

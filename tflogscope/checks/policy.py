@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"
 _HINT = "Name a policy with --policy."
+_LARGEST = 1_000_000  # bytes
 # Keys of so many parts are no policy's, and tomllib's time grows with their square.
-_DEEP = re.compile(rb"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
+_PART = rb"""(?:[\w-]++|"(?:[^"\\\n]|\\.){0,200}+"|'[^'\n]{0,200}+')"""
+_DEEP = re.compile(rb"(?<![\w-])(?:%s[ \t]*+\.[ \t]*+){100}" % _PART)
 EXAMPLE = """\
 [tool.tflogscope.check]
 unexpected_eager = 0
@@ -92,7 +94,7 @@ def find_policy(directory: Path) -> Policy:
         if is_file(own := folder / "tflogscope.toml"):
             return _read(own, os.path.relpath(own, directory))
         path = folder / "pyproject.toml"
-        if is_file(path) and b"tflogscope" in read_whole(path, _HINT):
+        if is_file(path) and b"tflogscope" in read_whole(path, _HINT, _LARGEST):
             name = os.path.relpath(path, directory)
             table = _own_table(_document(path), name)
             if table is not None:
@@ -119,7 +121,7 @@ def _read(path: Path, name: str) -> Policy:
 def _document(path: Path) -> dict[str, Any]:
     import tomllib
 
-    data = read_whole(path, _HINT)
+    data = read_whole(path, _HINT, _LARGEST)
     too_deep = UsageError("this is nested too deeply", str(path), "Fix the file.")
     if _DEEP.search(data):
         raise too_deep
