@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import builtins
 import contextlib
+import errno
 import io
 import itertools
 import json
@@ -13,7 +15,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 import pytest
@@ -212,6 +214,25 @@ def test_a_name_that_is_too_long_is_no_fault(
     said = capsys.readouterr().err
     assert code in {2, 3}
     assert "File name too long" in said or "no such file" in said
+
+
+def test_a_program_that_may_not_be_read_is_said_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests may run as root, whom no permission stops."""
+    opened = open
+
+    def refuse(path: Any, *rest: Any, **more: Any) -> Any:
+        if path == "train.py":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return opened(path, *rest, **more)
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    assert main(["simulate", "train.py", "-o", "run.log"]) == 3
+    assert capsys.readouterr().err == (
+        "tflogscope: train.py: can't be read: Permission denied\n"
+        "Ask for permission to read it, or for a copy.\n"
+    )
 
 
 def test_long_names_in_errors_are_cut(cli: Run) -> None:

@@ -183,9 +183,9 @@ def _system_failed(error: OSError) -> int:
         return UsageError.exit_code
     if error.errno not in _NAME_ERRORS:
         return _fault(error)
-    _say(
-        error.strerror or str(error), where=str(error.filename or "a file"), hint="Check the name."
-    )
+    refused = error.errno in (errno.EACCES, errno.EPERM)
+    hint = "Ask for permission." if refused else "Check the name."
+    _say(error.strerror or str(error), where=str(error.filename or "a file"), hint=hint)
     return InputError.exit_code
 
 

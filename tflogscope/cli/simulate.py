@@ -19,7 +19,8 @@ import typer
 from typer.core import TyperCommand
 
 from tflogscope.cli.options import Force, argument, option
-from tflogscope.errors import InputError, OutputError, UsageError
+from tflogscope.errors import OutputError, UsageError
+from tflogscope.sources.readers import unreadable
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.process import Settings
@@ -137,7 +138,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
         with open(program, "rb") as file:
             source = file.read()
     except OSError as error:
-        raise InputError(error.strerror or str(error), where=program) from error
+        raise unreadable(program, error) from error
     from tflogscope.runtime.emitter.output import Levels
     from tflogscope.runtime.emitter.process import Settings, writing
     from tflogscope.runtime.simulate import run_program
