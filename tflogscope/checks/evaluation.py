@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import CheckedRun, matching
@@ -14,9 +13,7 @@ from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.common.figures import count_of
 from tflogscope.model.common.sentences import listed
 from tflogscope.model.common.source_text import source_text, why_unread
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
+from tflogscope.model.run import Run
 
 _OF_OPS = ("unexpected_eager", "max_retraces")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -15,9 +15,7 @@ from tflogscope.model.common.frames import only, rows
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.rows.unexpected import function_calls
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
+from tflogscope.model.run import Run
 
 LINES = 20  # evidence for one violation
 _ON_PURPOSE = re.compile(r"#\s*tflogscope:\s*eager\b")

@@ -11,14 +11,13 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from tflogscope.checks import values
 from tflogscope.checks.files import is_file, read_whole
 from tflogscope.errors import PolicyError, UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"

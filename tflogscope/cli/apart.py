@@ -8,12 +8,10 @@ import select
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tflogscope.errors import TflogscopeError
+from tflogscope.errors import TflogscopeError
 
 _PATIENCE = 1.0  # seconds for the other process to end as it was asked to
 _LOOK = 0.2  # seconds

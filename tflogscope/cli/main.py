@@ -12,10 +12,11 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import typer
 
@@ -31,10 +32,6 @@ from tflogscope.errors import (
     is_damage,
 )
 from tflogscope.escapes import pointed, safe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
 
 FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 # Errors of reading are mapped where logs are read; these are left over from printing.

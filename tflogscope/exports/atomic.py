@@ -11,14 +11,12 @@ import os
 import signal
 import stat
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from tflogscope.errors import OutputError, cannot_write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # O_EXCL never follows a symbolic link; the others are not there on every system.
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable
+from typing import BinaryIO
 
 import polars as pl
 
 from tflogscope.exports.schema import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def write_parquet(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
+import polars as pl
 from polars import selectors as cs
 
 from tflogscope.escapes import unsafe_class
 from tflogscope.exports.schema import DATETIME_FORMAT, SCHEMA_VERSION, SLICE_ROWS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import polars as pl
 
 # JSON itself escapes what is below U+0020; `#` is inside strings only, so both patterns are
 # safe to replace in the finished text.

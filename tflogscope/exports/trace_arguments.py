@@ -5,16 +5,12 @@ Slices are many and what they say in words is little: the distinct texts are a f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from tflogscope.grammar.rewriters import BY_ID, ONEDNN, REWRITERS
+from tflogscope.model.run import Run
 from tflogscope.model.slices.preparations import MODE
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
-    from tflogscope.model.slices.slices import Slices
+from tflogscope.model.slices.slices import Slices
 
 _OF_EXECUTIONS = (
     "op",

@@ -7,7 +7,7 @@ Times are µs from the begin of the trace. Step ids are strings: JavaScript's nu
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -15,12 +15,8 @@ import polars as pl
 from tflogscope.exports.json_text import harmless
 from tflogscope.exports.trace_arguments import TEXTS, arguments
 from tflogscope.model.common.intervals import open_time, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tflogscope.model.run import Run
-    from tflogscope.model.slices.slices import Slices
+from tflogscope.model.run import Run
+from tflogscope.model.slices.slices import Slices
 
 _PID = 1
 _NOT_A_THREAD = 0  # counters belong to the process

@@ -8,19 +8,14 @@ on several threads adds up.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import polars as pl
 
 from tflogscope.escapes import safe
 from tflogscope.exports.trace_arguments import execution_texts
+from tflogscope.model.run import Run
 from tflogscope.model.slices.own_times import own_times
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tflogscope.model.run import Run
-
 
 _PART_ROWS = 20_000  # written at once
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -17,9 +17,7 @@ from tflogscope.model.common.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 from tflogscope.stores.layout import KEPT, Row, again
-
-if TYPE_CHECKING:
-    from tflogscope.stores.store import Store
+from tflogscope.stores.store import Store
 
 _FRAME = "frame"
 

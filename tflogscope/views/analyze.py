@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from tflogscope.model.calls.parts import Part
 from tflogscope.model.common import sentences
+from tflogscope.model.common.facts import Entry, Mode, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
 from tflogscope.model.common.names import CALLING_OPS, MERGED
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
@@ -21,11 +24,6 @@ from tflogscope.views.onednn import onednn_section, onednn_state, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
 from tflogscope.views.service import service_section
 from tflogscope.views.time import time_section
-
-if TYPE_CHECKING:
-    from tflogscope.model.calls.parts import Part
-    from tflogscope.model.common.facts import Entry, Mode, Summary
-    from tflogscope.model.run import Run
 
 SCHEMA_VERSION = 1
 # A screen is to be taken in at a glance; `ops` and `export` have all.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.pictures.activity import Activity, Lane, read_activity
+from tflogscope.model.run import Run
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.text import shorten
 from tflogscope.views.timeline import round_step, tick_name
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 # In the unit of the picture, which is a pixel at its own size.
 _WIDTH, _LABELS, _FIGURES, _ROW, _AXIS, _BAR = 1000, 190, 180, 22, 26, 16

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, span_of_run, whole_of
 from tflogscope.model.common.sentences import rows as sentences
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.overview.headline import places_of
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
-
-if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Entry, Summary
-    from tflogscope.model.run import Run
 
 Row = Mapping[str, Any]
 _SHOWN = 3  # findings in words

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from tflogscope.views.text import safe, shorten, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _GAP = 2  # cells between columns
 

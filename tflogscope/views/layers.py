@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tflogscope.model.common.figures import count_of, duration, ranked_by
 from tflogscope.model.overview.layers import layer_times
 from tflogscope.model.overview.step_calls import later_steps
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element, stretched_svg
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 _SHOWN = 8
 _COLUMNS = (

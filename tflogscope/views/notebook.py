@@ -7,11 +7,11 @@ marked as no mathematics.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tflogscope.model.common.figures import count_of, duration
+from tflogscope.model.run import Run
 from tflogscope.views.analyze import kind_rows
 from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.document import Fact, first, plain
@@ -19,9 +19,6 @@ from tflogscope.views.markup import element
 from tflogscope.views.onednn import whose
 from tflogscope.views.recorded import recorded_facts
 from tflogscope.views.text import shorten
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 _FUNCTIONS_SHOWN = 10
 _NAME_WIDTH = 60

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.reasons.rules import HAS_KERNEL
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 from tflogscope.views.verbose import mkl_facts, verbose_facts
-
-if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Entry, Summary
-    from tflogscope.model.run import Run
 
 _NAME = 44  # cells
 _LINKED = ("certain", "inferred", "ambiguous")

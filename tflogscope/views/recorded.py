@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import count_of, duration, percent, size_of
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
-
-if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Entry
-    from tflogscope.model.run import Run
 
 _SOURCES_SHOWN = 3
 _WHOLE_TIMES = 10  # from which on a ratio has no digit after the point

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from tflogscope.model.common.facts import Summary
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
-
-if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Summary
 
 _SHOWN = 5
 _WHOLE = 10  # calls a second, from which on they have no digits after the point

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DEFAULT_LIMIT = 500  # rows: more than anyone reads, and quick to draw
 _NAME_KEEPS = 20  # cells: of a path or a long op type less says nothing

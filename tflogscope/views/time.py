@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,13 +11,10 @@ from tflogscope.model.common.frames import looked_up
 from tflogscope.model.ledger.services import threads_of_service, time_of_service
 from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_of
+from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element, stretched_svg
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
-
 
 _LEAST = 0.005  # of the run, for a phase to have a row of its own
 _REPEATS = 0.1  # of what repeats

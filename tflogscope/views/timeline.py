@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.pictures.activity import Activity, Gap, Lane
+from tflogscope.model.slices.slices import Slices
 from tflogscope.views.terminal import STYLES
 from tflogscope.views.text import print_paragraph, safe, shorten, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from tflogscope.model.slices.slices import Slices
 
 _NAME = 24  # cells of a lane's name at most
 _LEAST_NAME = 10

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
-
-if TYPE_CHECKING:
-    from tflogscope.model.common.facts import Entry
 
 
 def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tflogscope.model.run import Run
 from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.difference import difference_document, verdict
 from tflogscope.views.document import Node, Picture, Section
 from tflogscope.views.html import html
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.report.page import PLAIN, page
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 
 def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:

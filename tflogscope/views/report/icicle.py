@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from tflogscope.model.run import Run
 from tflogscope.model.slices.own_times import own_times
 from tflogscope.model.slices.preparations import MODE
 from tflogscope.views.document import Node, Paragraph, Picture, Section
 from tflogscope.views.markup import element
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 _PATHS = 20_000  # that a page holds
 _ABOUT = (

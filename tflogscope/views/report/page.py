@@ -10,8 +10,8 @@ import base64
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
+from tflogscope.model.run import Run
 from tflogscope.views.analyze import (
     functions_section,
     lines_section,
@@ -33,9 +33,6 @@ from tflogscope.views.report.timeline import drawer, timeline
 from tflogscope.views.service import service_section
 from tflogscope.views.time import time_bar, time_section
 from tflogscope.views.timeline import gap_text
-
-if TYPE_CHECKING:
-    from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
 STYLES = ("report.css",)

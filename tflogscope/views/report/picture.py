@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.common.source_text import source_text
+from tflogscope.model.pictures.activity import Gap
 from tflogscope.model.reasons import rules as reason_rules
+from tflogscope.model.run import Run
 from tflogscope.model.slices.preparations import MODE
+from tflogscope.sources import Source
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
 from tflogscope.views.report.timeline import CLASSES, track_names
-
-if TYPE_CHECKING:
-    from tflogscope.model.pictures.activity import Gap
-    from tflogscope.model.run import Run
-    from tflogscope.sources import Source
-
 
 SLICES = 800_000  # that a page holds: some 6 to 8 MB
 _ATTRIBUTES = 8_000_000  # characters of node definitions, which gzip makes a twentieth of
