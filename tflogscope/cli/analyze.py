@@ -71,7 +71,7 @@ def analyze(
 def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterator[Sequence[Node]]:
     """What is said of each run; and of the processes of one input, what differs between them."""
     from tflogscope.stores.ranks import rank_facts
-    from tflogscope.views.analyze import analyze_document, first_screen
+    from tflogscope.views.analyze import analyze_document, first_screen, part_heading
     from tflogscope.views.ranks import ranks_document
 
     document_of = first_screen if brief else analyze_document
@@ -80,7 +80,7 @@ def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterat
 
     def shown() -> Iterator[Run]:
         for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
-            said.append(document_of(run, part, number, len(parts)))
+            said.append([*part_heading(part, number, len(parts)), *document_of(run)])
             yield run
 
     if not are_together(parts):

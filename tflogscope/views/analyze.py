@@ -78,12 +78,16 @@ def parts_json(part: Part, runs: int) -> dict[str, Any]:
     return {"taken_as": taken_as, "why": part.why}
 
 
-def _head(run: Run, part: Part | None, number: int, runs: int) -> Iterator[doc.Node]:
-    """Which of several runs it is, or which parts of one; the verdict, and the lines it names."""
-    if part is not None and runs > 1:
+def part_heading(part: Part, number: int, runs: int) -> Iterator[doc.Node]:
+    """Which of several runs it is, or which parts of one; nothing for one log."""
+    if runs > 1:
         yield doc.Paragraph(f"Run {number + 1} of {runs} ({part.why}): {part.name}")
-    elif part is not None and len(part.sources) > 1:
+    elif len(part.sources) > 1:
         yield doc.Paragraph(f"{len(part.sources)} parts of one run ({part.why}): {part.name}")
+
+
+def _head(run: Run) -> Iterator[doc.Node]:
+    """The verdict, and the lines it names."""
     if is_busy(run.summary.recorded):
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
@@ -94,16 +98,14 @@ def _head(run: Run, part: Part | None, number: int, runs: int) -> Iterator[doc.N
     yield from snippet(run)
 
 
-def first_screen(
-    run: Run, part: Part | None = None, number: int = 0, runs: int = 1
-) -> doc.Document:
+def first_screen(run: Run) -> doc.Document:
     """What matters most, the most important first, for a screen of `FIRST_SCREEN` lines."""
     facts, room = run.summary, doc.Room()
     if not facts.eager.kinds and not facts.graph.kinds:  # of oneDNN alone, or nothing ran
-        return analyze_document(run, part, number, runs)
+        return analyze_document(run)
     limits = sentences.rows("limit")
     return [
-        *_head(run, part, number, runs),
+        *_head(run),
         *(doc.Paragraph(each.text) for each in facts.limits if limits[each.id].miscounts),
         *time_section(run, least=_LEAST_PHASE),
         *service_section(facts),
@@ -126,16 +128,11 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
         yield doc.Section("Lines of the program", [doc.Table(columns, rows)], brief=", by time")
 
 
-def analyze_document(
-    run: Run, part: Part | None = None, number: int = 0, runs: int = 1
-) -> doc.Document:
-    """The whole answer: the verdict first, how it was recorded last.
-
-    Of several runs, or parts of one, it begins with which one it is.
-    """
+def analyze_document(run: Run) -> doc.Document:
+    """The whole answer: the verdict first, how it was recorded last."""
     facts, room = run.summary, doc.Room()
     return [
-        *_head(run, part, number, runs),
+        *_head(run),
         *time_section(run),
         *service_section(facts),
         findings_section(run),

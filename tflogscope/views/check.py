@@ -121,10 +121,9 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node
 
 def _lines(lines: Sequence[int]) -> doc.Text:
     """The first three lines, and the last."""
-    said: list[doc.Text] = []
-    for number, line in enumerate(lines[:3] if len(lines) > 4 else lines):
-        said += [" "] * bool(number) + [doc.Line(line)]
-    return (*said, *((" … ", doc.Line(lines[-1])) if len(lines) > 4 else ()))
+    if len(lines) > 4:
+        return (*doc.lines(lines[:3], " "), " … ", doc.Line(lines[-1]))
+    return tuple(doc.lines(lines, " "))
 
 
 def _advice(violations: Sequence[dict[str, Any]]) -> dict[str, str]:

@@ -7,19 +7,8 @@ from typing import Any
 
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
-from tflogscope.views.document import (
-    Brief,
-    Column,
-    Document,
-    Fact,
-    Full,
-    Item,
-    Node,
-    Paragraph,
-    Room,
-    Section,
-    Table,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
@@ -64,9 +53,9 @@ _ALL_CHANGES = (
 )
 
 
-def difference_document(facts: Facts) -> Document:
+def difference_document(facts: Facts) -> doc.Document:
     """What changed."""
-    return [Brief([Paragraph(verdict(facts))]), *_document(facts)]
+    return [doc.Brief([doc.Paragraph(verdict(facts))]), *_document(facts)]
 
 
 def verdict(facts: Facts) -> str:
@@ -134,11 +123,11 @@ def _more(row: Facts, column: str) -> int:
     return (row[f"{column}_after"] or 0) - (row[f"{column}_before"] or 0)
 
 
-def _document(facts: Facts) -> Iterator[Node]:
+def _document(facts: Facts) -> Iterator[doc.Node]:
     yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
     if facts["findings"]:
-        said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
-        yield Section("Findings in one run only", said)
+        said = [doc.Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
+        yield doc.Section("Findings in one run only", said)
     yield from problems_section(facts["problems"])
     if facts["modes"]:
         yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
@@ -153,22 +142,22 @@ def _document(facts: Facts) -> Iterator[Node]:
     ]
     yield from changed
     if not changed and not facts["findings"]:
-        yield Section("Nothing changed: the same ops, kernels, functions and primitives.", ())
+        yield doc.Section("Nothing changed: the same ops, kernels, functions and primitives.", ())
 
 
-def _side(side: str, run: Facts) -> Fact:
+def _side(side: str, run: Facts) -> doc.Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
     dialect = run["tensorflow_dialect"] or "no TensorFlow records"
     wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
     lines = count_of(run["lines"], "line")
-    return Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")
+    return doc.Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")
 
 
-def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> Section:
-    return Section(title, [Table(_COUNTS, [{**row, "name": name(row)} for row in rows])])
+def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:
+    return doc.Section(title, [doc.Table(_COUNTS, [{**row, "name": name(row)} for row in rows])])
 
 
-def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> Section:
+def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> doc.Section:
     def named(row: Facts) -> Facts:
         name = " ".join(str(row[name]) for name in names if row[name]) or "?"
         return {"name": name, "change": _change(row)}
@@ -183,16 +172,16 @@ def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]
     ]
     more = f" ({_ROWS_SHOWN} of {len(rows)}; --json has all)" if len(rows) > _ROWS_SHOWN else ""
 
-    def full() -> Iterable[Node]:
+    def full() -> Iterable[doc.Node]:
         every = [
             {**row, "name": each["name"], "change": each["change"]}
             for row, each in zip(rows, map(named, rows), strict=True)
         ]
-        kept = Room().rows(every, title)
-        yield Table(_ALL_CHANGES, kept, title, f"{key}-table", tools=True)
+        kept = doc.Room().rows(every, title)
+        yield doc.Table(_ALL_CHANGES, kept, title, f"{key}-table", tools=True)
 
-    children = (Brief([Table(_CHANGES, shown)]), Full(full))
-    return Section(f"{title} that changed, by time", children, brief=more)
+    children = (doc.Brief([doc.Table(_CHANGES, shown)]), doc.Full(full))
+    return doc.Section(f"{title} that changed, by time", children, brief=more)
 
 
 def _pair(row: Facts, column: str, said: Callable[[Any], str]) -> str:

@@ -6,7 +6,7 @@ not drawn of the tree: it has the facts that the tree is made of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -242,6 +242,20 @@ def in_full(finding: Finding) -> Section:
     change = [Fact("change", finding.advice)] * bool(finding.advice)
     body = (Paragraph(finding.text), *change, *finding.details)
     return Section(title, body, tone="error" if finding.severity == "error" else "")
+
+
+def lines(numbers: Sequence[int], between: str = ", ", source: str | None = None) -> Sequence[Text]:
+    """Lines of the log, one after the other."""
+    said: list[Text] = []
+    for number in numbers:
+        said += [between] * bool(said) + [Line(number, source)]
+    return said
+
+
+def left_out(count: int, shown: int) -> Iterator[Node]:
+    """How many entries there are besides those that are shown."""
+    if count > shown:
+        yield Paragraph(f"and {count - shown} more (--json has all)")
 
 
 def first(entries: Sequence[str], count: int) -> str:

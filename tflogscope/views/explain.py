@@ -57,11 +57,6 @@ def _section(title: str, said: Iterator[doc.Node]) -> Iterator[doc.Section]:
         yield doc.Section(title, children)
 
 
-def _more(count: int, shown: int = _GROUPS_SHOWN) -> Iterator[doc.Node]:
-    if count > shown:
-        yield doc.Paragraph(f"and {count - shown} more (--json has all)")
-
-
 def _said(text: doc.Text, *children: doc.Node) -> doc.Item:
     """A text with what belongs to it."""
     return doc.Item(text, children, mark="")
@@ -191,7 +186,7 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
     """Why it ran eagerly; of an op that oneDNN's eager registry knows, why it never did."""
     causes = facts["eager"]["causes"]
     if causes:
-        said = [*map(_cause, causes[:_GROUPS_SHOWN]), *_more(len(causes))]
+        said = [*map(_cause, causes[:_GROUPS_SHOWN]), *doc.left_out(len(causes), _GROUPS_SHOWN)]
         yield doc.Section("Why eagerly", said, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
@@ -226,10 +221,7 @@ def _change(entry: Facts) -> tuple[doc.Fact, doc.Fact]:
 
 def _lines(entry: Facts) -> doc.Text:
     shown = entry.get("evidence") or entry["lines"]
-    said: list[doc.Text] = ["See log line " if len(shown) == 1 else "See log lines "]
-    for number, line in enumerate(shown):
-        said += [", "] * bool(number) + [doc.Line(line)]
-    return (*said, ".")
+    return "See log line " if len(shown) == 1 else "See log lines ", *doc.lines(shown), "."
 
 
 def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
@@ -237,8 +229,9 @@ def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
     if functions:
         plugins = {each.id for each in REWRITERS}
         own = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
-        said = [*_functions(functions[:_GROUPS_SHOWN], own_remapper=own), *_more(len(functions))]
-        yield doc.Section("Why in graphs", said, tone="graph")
+        said = _functions(functions[:_GROUPS_SHOWN], own_remapper=own)
+        more = doc.left_out(len(functions), _GROUPS_SHOWN)
+        yield doc.Section("Why in graphs", [*said, *more], tone="graph")
 
 
 def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.Item]:
@@ -303,7 +296,7 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         nodes = [entry for entry in nodes if entry.get("reason") not in _NEVER]
         eager = [entry for entry in eager if entry["reason"] not in _NEVER]
     yield from map(_kernel, nodes[:_GROUPS_SHOWN])
-    yield from _more(len(nodes))
+    yield from doc.left_out(len(nodes), _GROUPS_SHOWN)
     for entry in dispatched["rewritten"]:
         how = _DISPATCHED.get(entry["rewrite"], _REWRITES[entry["rewrite"]])
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
@@ -318,7 +311,7 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         else:
             yield _said(head, *_refusal(entry))
             known.add(entry["rule"])
-    yield from _more(len(eager))
+    yield from doc.left_out(len(eager), _GROUPS_SHOWN)
 
 
 def _kernel(entry: Facts) -> doc.Item:
@@ -347,8 +340,9 @@ def _refusal(entry: Facts) -> Iterator[doc.Node]:
 def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
     if primitives:
         libraries = dict.fromkeys(entry["library"] for entry in primitives)
-        said = [*map(_primitive, primitives[:_GROUPS_SHOWN]), *_more(len(primitives))]
-        yield doc.Section(" and ".join(libraries), said, tone="rewritten")
+        said = map(_primitive, primitives[:_GROUPS_SHOWN])
+        more = doc.left_out(len(primitives), _GROUPS_SHOWN)
+        yield doc.Section(" and ".join(libraries), [*said, *more], tone="rewritten")
 
 
 def _primitive(entry: Facts) -> doc.Paragraph:

@@ -141,10 +141,8 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
 def _details(row: Row, run: Run) -> Iterator[doc.Node]:
     """The lines that show it, of the log and the program, and where in TensorFlow it is decided."""
     if row["lines"]:
-        lines: list[doc.Text] = []
-        for line in row["lines"].split(";"):
-            lines += [", "] * bool(lines) + [doc.Line(int(line), row["source"])]
-        yield doc.Fact("lines", tuple(lines))
+        numbers = [*map(int, row["lines"].split(";"))]
+        yield doc.Fact("lines", doc.lines(numbers, source=row["source"]))
     if row["python"]:
         yield doc.Fact("program", at(row["python"], source_text(row["python"], run.recorded_as)))
     yield doc.Fact("where", sentences("finding")[row["id"]].where)

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from tflogscope.views.text import safe, shorten, text
+from tflogscope.escapes import safe
+from tflogscope.views.text import shorten, text
 
 _GAP = 2  # cells between columns
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tflogscope.model.common.figures import count_of, duration
-from tflogscope.views.document import Column, Node, Paragraph, Section, Table
+from tflogscope.views.document import Column, Node, Section, Table, left_out
 
 Facts = dict[str, Any]
 _SHOWN = 10
@@ -52,6 +52,5 @@ def problems_section(facts: Facts | None) -> Iterator[Node]:
         {**row, "name": f"{row['primitive']} {row['problem']}", "changed": _changed(row)}
         for row in facts["both"]
     ]
-    more = len(rows) - _SHOWN
-    said = [Paragraph(f"and {more} more (--json has all)")] if more > 0 else []
-    yield Section("oneDNN problems common to both", [Table(_PROBLEMS, rows[:_SHOWN]), *said])
+    shown = [Table(_PROBLEMS, rows[:_SHOWN]), *left_out(len(rows), _SHOWN)]
+    yield Section("oneDNN problems common to both", shown)

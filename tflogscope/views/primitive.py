@@ -39,8 +39,7 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
     rows = [{**each, "line": each["lines"][0]} for each in facts["problems"]]
     if rows:
         yield doc.Table(_PROBLEMS, rows[:_SHOWN])
-    if len(rows) > _SHOWN:
-        yield doc.Paragraph(f"and {len(rows) - _SHOWN} more (--json has all)")
+    yield from doc.left_out(len(rows), _SHOWN)
 
 
 def _refused(rows: list[Facts]) -> Iterator[doc.Section]:

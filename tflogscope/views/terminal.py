@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.console import Console
 
+from tflogscope.escapes import safe
 from tflogscope.views import document as doc
 from tflogscope.views import grid
 from tflogscope.views.document import brief_columns, first, in_full, plain, shown
@@ -15,7 +16,6 @@ from tflogscope.views.text import (
     make_console,
     paragraph_width,
     print_paragraph,
-    safe,
     shorten,
     text,
 )

@@ -21,16 +21,6 @@ from tflogscope.escapes import safe
 WIDTH_WITHOUT_TERMINAL = 100
 _WIDEST_PARAGRAPH = 100  # cells: longer lines are hard to read
 
-__all__ = [
-    "make_console",
-    "paragraph_width",
-    "print_paragraph",
-    "safe",
-    "shorten",
-    "text",
-    "wants_colour",
-]
-
 
 def text(value: object, style: str = "") -> Text:
     """Any value as text for rich; markup and control characters in it have no effect."""

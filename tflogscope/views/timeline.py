@@ -7,11 +7,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from tflogscope.escapes import safe
 from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.pictures.activity import Activity, Gap, Lane
 from tflogscope.model.slices.slices import Slices
 from tflogscope.views.terminal import STYLES
-from tflogscope.views.text import print_paragraph, safe, shorten, text
+from tflogscope.views.text import print_paragraph, shorten, text
 
 _NAME = 24  # cells of a lane's name at most
 _LEAST_NAME = 10

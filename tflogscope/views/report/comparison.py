@@ -9,32 +9,21 @@ from tflogscope.model.run import Run
 from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.difference import difference_document, verdict
 from tflogscope.views.document import Node, Picture, Section
-from tflogscope.views.html import html
-from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.report.page import PLAIN, page
+from tflogscope.views.markup import Markup, element
+from tflogscope.views.report.page import plain_page
 
 
 def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:
     """The page as text; `facts` are those of `model.difference`."""
     names = [run.headline.facts[0] for run in (before, after)]
     title = f"tflogscope diff: {' and '.join(dict.fromkeys(names))}"
-    head = element(
-        "header",
-        element(
-            "div",
-            element(
-                "h1", element("small", "before "), names[0], element("small", " after "), names[1]
-            ),
-            element("button", "Dark colours", type="button", id="theme"),
-            class_="bar",
-        ),
-    )
+    heading = element("small", "before "), names[0], element("small", " after "), names[1]
     document: list[Node] = [
         Picture(element("p", verdict(facts), id="verdict")),
         Section("Both on one scale", [*_timelines(before, after)], "timelines"),
         *difference_document(facts),
     ]
-    return page(title, joined(head, element("main", html(document))), PLAIN)
+    return plain_page(title, document, *heading)
 
 
 def _timelines(before: Run, after: Run) -> Iterator[Node]:

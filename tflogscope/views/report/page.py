@@ -19,7 +19,7 @@ from tflogscope.views.analyze import (
     ops_section,
 )
 from tflogscope.views.chart import timeline_svg, whole_activity
-from tflogscope.views.document import Figures, Node, Picture, Room
+from tflogscope.views.document import Document, Figures, Node, Picture, Room
 from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.html import html
 from tflogscope.views.layers import layers_section, step_strip
@@ -127,14 +127,21 @@ def _header(facts: list[str], kernels: str) -> Markup:
     return element(
         "header",
         element("a", "Skip to the verdict", href="#head", class_="skip"),
-        element(
-            "div",
-            element("h1", program, " ", element("small", " · ".join(others))),
-            element("button", "Dark colours", type="button", id="theme"),
-            class_="bar",
-        ),
+        _bar(program, " ", element("small", " · ".join(others))),
         element("nav", *links, aria_label="Sections"),
     )
+
+
+def _bar(*heading: str) -> Markup:
+    """The heading of a page, and a switch for light or dark."""
+    button = element("button", "Dark colours", type="button", id="theme")
+    return element("div", element("h1", *heading), button, class_="bar")
+
+
+def plain_page(title: str, document: Document, *heading: str) -> str:
+    """A page of tables and still pictures; its heading is its title, if no other is given."""
+    header = element("header", _bar(*(heading or (title,))))
+    return page(title, joined(header, element("main", html(document))), PLAIN)
 
 
 def page(title: str, body: Markup, names: tuple[str, ...] = ()) -> str:

@@ -10,9 +10,8 @@ from urllib.parse import quote
 from tflogscope.model.common.figures import count_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
-from tflogscope.views.html import capital, html
-from tflogscope.views.markup import element, joined
-from tflogscope.views.report.page import PLAIN, page
+from tflogscope.views.html import capital
+from tflogscope.views.report.page import plain_page
 
 Row = dict[str, Any]
 PAGES = ".runs"
@@ -85,7 +84,7 @@ def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> s
         ),
         doc.Section("Differences between runs", _differences(rows), "differences"),
     )
-    return _page(f"tflogscope store: {name}", [*sections, *more])
+    return plain_page(f"tflogscope store: {name}", [*sections, *more])
 
 
 def _shown(row: Row, folder: str) -> Row:
@@ -142,10 +141,4 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
     ]
     known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
     recorded = doc.Section("What was recorded", known, "recorded")
-    return _page(f"tflogscope run: {row['run']}", [*sections, recorded])
-
-
-def _page(title: str, document: doc.Document) -> str:
-    button = element("button", "Dark colours", type="button", id="theme")
-    head = element("header", element("div", element("h1", title), button, class_="bar"))
-    return page(title, joined(head, element("main", html(document))), PLAIN)
+    return plain_page(f"tflogscope run: {row['run']}", [*sections, recorded])
