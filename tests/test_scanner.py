@@ -21,6 +21,7 @@ from tests.samples import UNLIKE, path_of, raw_log
 from tests.twin import Twin
 from tflogscope.events.events import Events
 from tflogscope.events.scan import Scan
+from tflogscope.events.store import texts_of
 from tflogscope.grammar.load import load_grammar
 from tflogscope.sources import Source
 from tflogscope.sources.lines import read_blocks
@@ -36,7 +37,7 @@ def rows_of(scan: Scan, table: str, *columns: str) -> list[tuple[Any, ...]]:
     """Rows of a table with their strings in the place of numbers."""
     store = scan.store
     texts = {
-        name: [*(each.encode() for each in store.texts(name)), None]
+        name: [*(each.encode() for each in texts_of(store, name)), None]
         for name in ("clocks", "sites", table)
     }
     of = {"clock": "clocks", "site": "sites", "text": table}
@@ -78,7 +79,7 @@ def agree(path: Path) -> Twin:
     assert rows_of(scan, "tensors", "at", "number", "text") == [
         (row[0], *row[6:]) for row in twin.rows["tensors"]
     ]
-    fields, texts = scan.store.fields().tolist(), scan.store.texts("verbose")
+    fields, texts = scan.store.fields().tolist(), texts_of(scan.store, "verbose").to_list()
     lines = []
     for at, first, number in zip(
         *(scan.store.column("verbose", each).tolist() for each in ("at", "text", "number")),

@@ -162,16 +162,7 @@ def _warned_of(asked: Asked) -> Found | None:
     """TensorFlow's own warnings, in a log that shows no call; None: there are none."""
     warned = asked.evidence.run.findings.filter(id="retraced").to_dicts()
     broken = [
-        Broken(
-            {"function": row["subject"]},
-            row["count"],
-            row["source"],
-            lines := tuple(map(int, row["lines"].split(";"))),
-            row["python"],
-            {"advice": row["advice"], "traces": lines},
-        )
-        for row in warned
-        if row["count"] > asked.limit
+        _of_finding(row, "function", row["count"]) for row in warned if row["count"] > asked.limit
     ]
     return Found(max(row["count"] for row in warned), broken) if warned else None
 
@@ -220,18 +211,16 @@ def max_nonzero_exits(asked: Asked) -> Found:
 
 
 def _ended(asked: Asked, finding: str, named: str) -> Found:
-    broken = [
-        Broken(
-            {named: row["subject"]},
-            1,
-            row["source"],
-            tuple(map(int, row["lines"].split(";"))),
-            row["python"],
-            {"text": row["text"], "advice": row["advice"]},
-        )
-        for row in asked.evidence.run.endings.filter(id=finding).to_dicts()
-    ]
+    rows = asked.evidence.run.endings.filter(id=finding).to_dicts()
+    broken = [_of_finding(row, named, 1) for row in rows]
     return Found(len(broken), broken, may_be=asked.limit)
+
+
+def _of_finding(row: dict[str, Any], named: str, amount: int) -> Broken:
+    """A row of the table `findings`; its subject is called `named`."""
+    lines = tuple(map(int, row["lines"].split(";")))
+    facts = {"text": row["text"], "advice": row["advice"], "traces": lines}
+    return Broken({named: row["subject"]}, amount, row["source"], lines, row["python"], facts)
 
 
 def min_rewritten(asked: Asked) -> Found | None:

@@ -16,9 +16,13 @@ _MOST = 2**31  # of anything that is counted
 
 def _number(value: Any, where: str) -> int:
     """Test a count."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+    if not _is_count(value):
         raise _impossible(value, where, "a whole number, 0 or more")
-    return value
+    return int(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _share(value: Any, where: str) -> float:
@@ -32,9 +36,9 @@ def _number_or_share(value: Any, where: str) -> int | float:
     """Test a limit: a whole number is a count, a number with a point is a share."""
     if isinstance(value, float) and 0 <= value <= 1:
         return value
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+    if not _is_count(value):
         raise _impossible(value, where, "a count such as 10, or a share such as 0.01")
-    return value
+    return int(value)
 
 
 def _patterns(value: Any, where: str) -> tuple[str, ...]:

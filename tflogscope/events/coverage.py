@@ -13,19 +13,6 @@ from tflogscope.grammar.model import Prefix
 from tflogscope.grammar.tables import schema
 from tflogscope.native import library as c
 
-_COUNTS = (
-    "bytes",
-    "lines",
-    "records",
-    "recognised",
-    "ignored",
-    "unknown",
-    "continuation",
-    "blank",
-    "torn",
-    "bad_bytes",
-)
-
 
 def coverage_table(
     spans: Sequence[SourceSpan], unknown_at: NDArray[np.int64], **found: int | str | None
@@ -48,20 +35,18 @@ def coverage_table(
             # Of records in one line each counts as a line.
             lines = max(span.account.lines, span.lines - continuation)
             continuation += lines - span.lines
-        recognised = sum(records) - (after - first)
-        values = (
-            span.account.bytes,
-            lines,
-            sum(records) + ignored,
-            recognised,
-            ignored,
-            after - first,
-            continuation,
-            blank,
-            span.torn,
-            span.account.bad_bytes,
-        )
-        counts = dict(zip(_COUNTS, values, strict=True))
+        counts = {
+            "bytes": span.account.bytes,
+            "lines": lines,
+            "records": sum(records) + ignored,
+            "recognised": sum(records) - (after - first),
+            "ignored": ignored,
+            "unknown": after - first,
+            "continuation": continuation,
+            "blank": blank,
+            "torn": span.torn,
+            "bad_bytes": span.account.bad_bytes,
+        }
         rows.append({"source": span.name, **counts, **found})
     return pl.DataFrame(rows, schema=schema("coverage"))
 

@@ -112,7 +112,7 @@ class Events:
     @cached_property
     def definitions(self) -> pl.DataFrame:
         """Distinct node definitions by code: node, op, attributes, inputs, dead, device, whole."""
-        return read_definitions(self._texts_of("nodes"))
+        return read_definitions(texts_of(self._store, "nodes"))
 
     @cached_property
     def tensors(self) -> pl.DataFrame:
@@ -129,7 +129,7 @@ class Events:
     @cached_property
     def tensor_texts(self) -> pl.Series:
         """Distinct pieces of tensor outputs, from `kernel_name:` to the end of the shape."""
-        return self._texts_of("tensors")
+        return texts_of(self._store, "tensors")
 
     @property
     def verbose_count(self) -> int:
@@ -149,7 +149,7 @@ class Events:
             first=column("verbose", "text").astype(np.int64),
             count=number & (_IN_TORN - 1),
             codes=self._store.fields().view(np.int32),
-            texts=self._texts_of("verbose"),
+            texts=texts_of(self._store, "verbose"),
         )
         torn = np.flatnonzero(number & _IN_TORN)
         newline = number[torn] & _ENDED != 0
@@ -183,12 +183,9 @@ class Events:
         return self._lines("failures")
 
     def _lines(self, table: str) -> pl.DataFrame:
-        texts = self._texts_of(table)
+        texts = texts_of(self._store, table)
         column = self._store.column
         return pl.DataFrame({"at": column(table, "at"), "text": texts[column(table, "text")]})
-
-    def _texts_of(self, table: str) -> pl.Series:
-        return texts_of(self._store, table)
 
     # ---- threads -------------------------------------------------------------------------------
 
@@ -220,7 +217,7 @@ class Events:
     def _messages(self) -> Messages:
         return Messages(
             self.grammar,
-            self._texts_of("texts"),
+            texts_of(self._store, "texts"),
             self._store.entries("texts")["tag"],
             self._files,
             self.with_threads(self._records),

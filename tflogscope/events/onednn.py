@@ -262,9 +262,10 @@ class _Rows:
             self._keep(np.delete(np.arange(len(self.lines)), unread[most_unread:]))
         self._name_events()
         columns = {name: self.column(name) for name in (*_TEXTS, "template")}
-        columns["primitive_kind"] = self._changed(columns["primitive"], _without_version)
-        columns["attributes"] = self._changed(columns["attributes"], _without_blanks)
-        template = self._changed(columns["template"], _without_name)
+        kind = self._changed(columns["primitive"], lambda name: name.removesuffix("_v2"))
+        columns["primitive_kind"] = kind
+        columns["attributes"] = self._changed(columns["attributes"], lambda each: each.rstrip(" "))
+        template = self._changed(columns["template"], lambda each: each.split(":", 1)[-1])
         message = columns["message"]
         columns["message"] = np.where(message == NO_TEXT, template, message)
         self.texts = self.texts.set(self.texts == "", None).rechunk()  # quicker than pieces
@@ -317,18 +318,6 @@ class _Rows:
         number[some] = self.added([text if text is None else change(text) for text in texts])
         changed: Integers = number[codes]
         return changed
-
-
-def _without_version(primitive: str) -> str:
-    return primitive.removesuffix("_v2")
-
-
-def _without_blanks(attributes: str) -> str:
-    return attributes.rstrip(" ")
-
-
-def _without_name(template: str) -> str:
-    return template.split(":", 1)[-1]
 
 
 def _of_graph(event: str) -> str:

@@ -221,14 +221,11 @@ class Store:
         """Give the memory of a table's columns back; they are not asked for again."""
         del self._columns[table]
 
-    def entries(self, table: str, first: int = 0) -> NDArray[np.void]:
-        """What is known of each distinct string of a table, by number: tag and mark.
-
-        `first`: only of the strings from this one of all tables on.
-        """
+    def entries(self, table: str) -> NDArray[np.void]:
+        """What is known of each distinct string of a table, by number: tag and mark."""
         import numpy as np
 
-        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)[first:]
+        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)
         mine: NDArray[np.void] = found[found["table"] == c.TABLES.index(table)]
         return mine
 
@@ -244,28 +241,18 @@ class Store:
 
         return np.frombuffer(self._odds.raw, _ODD, self.raw.odd_used)
 
-    def parts(self, table: str, begin: int = 0) -> Iterator[bytes]:
-        """The distinct strings of a table, by number, with a line feed after each; some MB at once.
-
-        `begin`: from this byte of them on.
-        """
-        memory, size = self._arenas[c.TABLES.index(table)].raw, self.bytes(table)
+    def parts(self, table: str) -> Iterator[bytes]:
+        """The distinct strings of a table by number, a line each; some MB at once."""
+        number, begin = c.TABLES.index(table), 0
+        memory, size = self._arenas[number].raw, int(self.raw.strings.bytes[number])
         while begin < size:
             end = memory.find(b"\n", min(begin + _PART, size - 1), size) + 1
             yield memory[begin:end]
             begin = end
 
-    def bytes(self, table: str) -> int:
-        """How many bytes these have."""
-        return int(self.raw.strings.bytes[c.TABLES.index(table)])
 
-    def texts(self, table: str) -> list[str]:
-        """The same as a list."""
-        return b"".join(self.parts(table)).decode().split("\n")[:-1]
-
-
-def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
-    """The distinct strings of a table, by number; `begin`: from this byte of them on."""
+def texts_of(store: Store, table: str) -> pl.Series:
+    """The distinct strings of a table, by number."""
     import polars as pl
 
     def taken_apart(part: bytes) -> pl.Series:
@@ -276,7 +263,7 @@ def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
 
     # polars takes them apart quicker than Python makes its strings; a part at a time, as it copies.
     none = pl.Series("text", [], pl.String)
-    texts: pl.Series = pl.concat([none, *map(taken_apart, store.parts(table, begin))], rechunk=True)
+    texts: pl.Series = pl.concat([none, *map(taken_apart, store.parts(table))], rechunk=True)
     return texts
 
 

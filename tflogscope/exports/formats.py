@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tflogscope.errors import UsageError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     import polars as pl
 
@@ -28,14 +27,6 @@ class Format(NamedTuple):
     module: str
     function: str
 
-    @property
-    def writer(self) -> Callable[..., Any]:
-        """The function, imported only now."""
-        writer: Callable[..., Any] = getattr(
-            import_module(f"tflogscope.exports.{self.module}"), self.function
-        )
-        return writer
-
     def write(self, frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
         """Write a table.
 
@@ -47,7 +38,8 @@ class Format(NamedTuple):
         Raises:
             OSError: the stream can't be written.
         """
-        self.writer(frame, stream, table)
+        module = import_module(f"tflogscope.exports.{self.module}")
+        getattr(module, self.function)(frame, stream, table)
 
 
 FORMATS: dict[str, Format] = {

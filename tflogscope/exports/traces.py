@@ -67,7 +67,6 @@ def write_trace(
     """
     from tflogscope.exports.trace_chrome import chrome_json
     from tflogscope.exports.trace_folded import folded_stacks
-    from tflogscope.exports.traces import gzipped
 
     pieces = chrome_json(run, made_by) if name == "chrome" else folded_stacks(run)
     is_gzip = path is not None and path.lower().endswith(_GZIP)

@@ -9,7 +9,7 @@ from tflogscope.digits import whole
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
-from tflogscope.sources.heads import Escaped, Folded, Heads, Repaired
+from tflogscope.sources.heads import Folded, Heads, Restored
 from tflogscope.sources.objects import Objects
 from tflogscope.sources.owners import ByOwner
 from tflogscope.sources.pieces import Key, Opened
@@ -109,10 +109,8 @@ def _layer(envelope: Envelope) -> Layer:
         return ByOwner(envelope.owners)
     if envelope.width:
         return Folded(envelope.width)
-    if envelope.repairs:
-        return Repaired(envelope.repairs)
-    if envelope.escapes:
-        return Escaped(envelope.escapes)
+    if envelope.repairs or envelope.escapes:
+        return Restored(envelope)
     return (Entries if envelope.entries else Objects if envelope.text else Heads)(envelope)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
-from tflogscope.sources.repairs import Repair
 from tflogscope.sources.shapes import Shapes, any_digits, one_of_each
 
 if TYPE_CHECKING:
@@ -143,34 +142,18 @@ class Heads:
                 self._shapes.add(key, any_digits(head, fixed))
 
 
-class Escaped:
-    """Text as HTML or Markdown writes it."""
+class Restored:
+    """Text as it was before HTML, Markdown or people changed it."""
 
-    def __init__(self, escapes: Sequence[tuple[bytes, bytes]]) -> None:
-        self._escapes = escapes
-
-    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
-        """See `Layer`."""
-        for escaped, plain in self._escapes:
-            text = text.replace(escaped, plain)
-        lines = text.count(b"\n")
-        return [Opened((), text, numbers, lines, lines)]
-
-    def rest(self) -> list[Opened]:
-        """See `Layer`."""
-        return []
-
-
-class Repaired:
-    """Lines as they were before people changed them."""
-
-    def __init__(self, repairs: Sequence[Repair]) -> None:
-        self._repairs = repairs
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
-        for repair in self._repairs:
+        for repair in self._envelope.repairs:
             text = repair.apply(text)
+        for escaped, plain in self._envelope.escapes:
+            text = text.replace(escaped, plain)
         lines = text.count(b"\n")
         return [Opened((), text, numbers, lines, lines)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 from tflogscope.sources.block import BLOCK_SIZE, LINE_CAP, Block, Chunk, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of, decompress
@@ -43,13 +44,8 @@ def read_chunks(
         chunks = decompress(reader, codec, account, max(block_size, HEAD_SIZE))
         first = next(chunks, Chunk(b"", 0, 0))
         head = first.data[:HEAD_SIZE]
-        chunks = _with_first(first, chunks)
+        chunks = chain([first], chunks)
     return to_utf8(chunks, head, account)
-
-
-def _with_first(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:
-    yield first
-    yield from rest
 
 
 def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator[Chunk]:

@@ -120,10 +120,7 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
     head = source.wrapped_head()
     if may_be_notebook(head) and (text := outputs_of(source.read_all())) is not None:
         return [_of_notebook(source, text)]
-    envelopes = recognise(head, grammar)
-    if envelopes is None and head and (source.size is None or source.size > len(head)):
-        head = source.wrapped_head(_FAR)
-        envelopes = recognise(head, grammar)
+    head, envelopes = _wrappers(source, head, grammar)
     if not envelopes:
         return [source]
     source.envelopes = envelopes
@@ -148,10 +145,19 @@ def _no_logs(found: Sequence[Source], named: set[str], grammar: Grammar) -> list
 def _may_be_log(source: Source, grammar: Grammar) -> bool:
     """Whether it has a record, or is empty or a notebook. Raises InputError."""
     head = source.wrapped_head()
-    if not head or may_be_notebook(head) or recognise(head, grammar) is not None:
-        return True
-    more = source.size is None or source.size > len(head)
-    return more and recognise(source.wrapped_head(_FAR), grammar) is not None
+    is_log = not head or may_be_notebook(head)
+    return is_log or _wrappers(source, head, grammar)[1] is not None
+
+
+def _wrappers(
+    source: Source, head: bytes, grammar: Grammar
+) -> tuple[bytes, tuple[Envelope, ...] | None]:
+    """See `recognise`; before it the lines that show it: more than `head` if no record is there."""
+    envelopes = recognise(head, grammar)
+    if envelopes is None and head and (source.size is None or source.size > len(head)):
+        head = source.wrapped_head(_FAR)
+        envelopes = recognise(head, grammar)
+    return head, envelopes
 
 
 def _of_notebook(source: Source, text: bytes) -> Source:
