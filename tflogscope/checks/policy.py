@@ -161,7 +161,8 @@ def _policy(where: str, table: Mapping[str, Any]) -> Policy:
 def _tested(where: str, table: Mapping[str, Any]) -> Policy:
     rest = {key: value for key, value in table.items() if key != _FUNCTIONS}
     functions = table.get(_FUNCTIONS, {})
-    if not isinstance(functions, dict) or not all(map(_is_table, functions.values())):
+    tables = functions.values() if isinstance(functions, dict) else [functions]
+    if not all(isinstance(each, dict) for each in tables):
         hint = f'Write [tool.tflogscope.check.{_FUNCTIONS}."train_*"] and its keys below.'
         raise UsageError(f"{_FUNCTIONS} holds a table for each pattern", where, hint)
     sections = []
@@ -174,10 +175,6 @@ def _tested(where: str, table: Mapping[str, Any]) -> Policy:
         sections.append(Section(pattern, _checked(named, place)))
     own = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
     return Policy(where, (*sections, Section(None, own)))
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _checked(

@@ -33,44 +33,6 @@ def _complete_dialect(incomplete: str) -> list[str]:
     return [name for name in DIALECTS if name.startswith(incomplete)]
 
 
-Program = Annotated[str, argument("PROGRAM.py", "The Python program to run.")]
-Arguments = Annotated[
-    list[str] | None,
-    argument("ARGS", "Arguments of the program (its sys.argv)."),
-]
-Log = Annotated[
-    Path | None,
-    option(
-        "--output -o FILE",
-        "Write the log that TensorFlow would have written, with the program's output. "
-        "Compressed if it ends in .zst or .gz; - is standard output.",
-    ),
-]
-Dialect = Annotated[
-    str,
-    option(
-        "--dialect",
-        "Simulate this release: 2.8, 2.13, 2.16, 2.20 or 2.21. From 2.16 on, tf.keras is Keras 3.",
-        autocompletion=_complete_dialect,
-    ),
-]
-TruthFile = Annotated[
-    Path | None, option("--truth FILE", "Also write what really happened, as JSON Lines.")
-]
-Level = Annotated[int, option("--level", "TF_CPP_MAX_VLOG_LEVEL.", min=0, max=4)]
-Modules = Annotated[str, option("--vmodule NAME=N,…", "TF_CPP_VMODULE.")]
-ThreadIds = Annotated[bool, option("--thread-ids", "TF_CPP_LOG_THREAD_ID=1.")]
-Seed = Annotated[int, option("--seed", "The same seed gives the same log.")]
-Threads = Annotated[int, option("--threads", "Threads that run nodes.", min=1, max=64)]
-NoOneDNN = Annotated[bool, option("--no-onednn", "TF_ENABLE_ONEDNN_OPTS=0.")]
-Faults = Annotated[
-    str,
-    option(
-        "--faults NAME,…",
-        "Faults to put into the log: processes, clock, torn, late, prints, bytes, kill.",
-    ),
-]
-
 # Everything after PROGRAM.py and its options belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
 
@@ -105,18 +67,44 @@ class Command(TyperCommand):
 
 
 def simulate(  # noqa: PLR0917 - the options of the command
-    program: Program,
-    arguments: Arguments = None,
-    output: Log = None,
-    dialect: Dialect = "2.13",
-    truth: TruthFile = None,
-    level: Level = 2,
-    vmodule: Modules = "",
-    thread_ids: ThreadIds = False,
-    seed: Seed = 0,
-    threads: Threads = 2,
-    no_onednn: NoOneDNN = False,
-    faults: Faults = "",
+    program: Annotated[str, argument("PROGRAM.py", "The Python program to run.")],
+    arguments: Annotated[
+        list[str] | None,
+        argument("ARGS", "Arguments of the program (its sys.argv)."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "--output -o FILE",
+            "Write the log that TensorFlow would have written, with the program's output. "
+            "Compressed if it ends in .zst or .gz; - is standard output.",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str,
+        option(
+            "--dialect",
+            "Simulate this release: 2.8, 2.13, 2.16, 2.20 or 2.21. "
+            "From 2.16 on, tf.keras is Keras 3.",
+            autocompletion=_complete_dialect,
+        ),
+    ] = "2.13",
+    truth: Annotated[
+        Path | None, option("--truth FILE", "Also write what really happened, as JSON Lines.")
+    ] = None,
+    level: Annotated[int, option("--level", "TF_CPP_MAX_VLOG_LEVEL.", min=0, max=4)] = 2,
+    vmodule: Annotated[str, option("--vmodule NAME=N,…", "TF_CPP_VMODULE.")] = "",
+    thread_ids: Annotated[bool, option("--thread-ids", "TF_CPP_LOG_THREAD_ID=1.")] = False,
+    seed: Annotated[int, option("--seed", "The same seed gives the same log.")] = 0,
+    threads: Annotated[int, option("--threads", "Threads that run nodes.", min=1, max=64)] = 2,
+    no_onednn: Annotated[bool, option("--no-onednn", "TF_ENABLE_ONEDNN_OPTS=0.")] = False,
+    faults: Annotated[
+        str,
+        option(
+            "--faults NAME,…",
+            "Faults to put into the log: processes, clock, torn, late, prints, bytes, kill.",
+        ),
+    ] = "",
     force: Force = False,
 ) -> None:
     """Run a program on the reference runtime, a small TensorFlow.

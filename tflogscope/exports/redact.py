@@ -278,8 +278,7 @@ class Redactor:
 
     def _messages(self, records: pl.DataFrame) -> pl.Series:
         """What is written for messages (file, text), each of a record."""
-        hot = records["text"].str.extract_groups(self._facts["hot"]).struct.unnest()
-        found = hot["1"] + self._definitions(hot["2"])
+        found = self._hot(records["text"])
         left = records.with_row_index("row").filter(found.is_null() & (pl.col("text") != ""))
         for (file,), some in left.group_by("file"):
             grammar = self.grammar.files.get(str(file))
@@ -309,7 +308,7 @@ class Redactor:
     def _unstamped(self, pieces: pl.Series) -> pl.Series:
         """What is written for pieces that don't begin with a time."""
         new = pieces.set(pieces != "", None)
-        for understood in (self._onednn, self._torn, self._loggers, self._failure, self._header):
+        for understood in (self._onednn, self._hot, self._loggers, self._failure, self._header):
             left = new.is_null()
             if left.any():
                 new = new.scatter(left.arg_true(), understood(pieces.filter(left)))
@@ -323,8 +322,8 @@ class Redactor:
         known = self.texts(found["1"], by=self._onednn_word, token=self._facts["onednn_token"])
         return found.select(pl.coalesce(known + rest, marker + DROPPED)).to_series()
 
-    def _torn(self, pieces: pl.Series) -> pl.Series:
-        """Messages of the executor whose prefix is in another line."""
+    def _hot(self, pieces: pl.Series) -> pl.Series:
+        """Messages of the executor; of some the prefix is in another line."""
         hot = pieces.str.extract_groups(self._facts["hot"]).struct.unnest()
         return hot["1"] + self._definitions(hot["2"])
 

@@ -26,7 +26,6 @@ from tflogscope.grammar.model import (
     Markers,
     Message,
     Prefix,
-    PrefixSample,
     Sample,
 )
 from tflogscope.grammar.verbose import VERBOSE_KEYS, VerboseGrammar, verbose_grammar
@@ -313,11 +312,9 @@ def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:
 
 def _hot(entry: dict[str, Any]) -> Hot:
     starts, ends = (tuple(entry.get(name, ())) for name in ("starts", "ends"))
-    return Hot(_scans(entry["scan"]), entry.get("table", ""), starts, ends)
-
-
-def _scans(scan: str | list[str]) -> tuple[str, ...]:
-    return (scan,) if isinstance(scan, str) else tuple(scan)
+    scan = entry["scan"]
+    scans = (scan,) if isinstance(scan, str) else tuple(scan)
+    return Hot(scans, entry.get("table", ""), starts, ends)
 
 
 def _sample(entry: dict[str, Any], place: str) -> Sample:
@@ -336,11 +333,7 @@ def _prefix(entry: dict[str, Any], name: str) -> Prefix:
         shape=_get(entry, "shape", str, name),
         site=_get(entry, "site", str, name),
         meaning=_get(entry, "meaning", str, name),
-        releases=entry.get("releases"),
-        samples=tuple(
-            PrefixSample(_get(sample, "line", str, name), sample["fields"], sample.get("release"))
-            for sample in entry.get("sample", [])
-        ),
+        samples=tuple(_sample(each, name) for each in entry.get("sample", [])),
     )
 
 

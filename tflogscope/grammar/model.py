@@ -119,14 +119,6 @@ class FileGrammar(NamedTuple):
     messages: tuple[Message, ...]
 
 
-class PrefixSample(NamedTuple):
-    """A line and the pieces of its prefix."""
-
-    line: str
-    fields: Mapping[str, object]
-    release: str | None = None
-
-
 #: Letters of a shape that match digits: of the date, the clock, the fraction of the second, and
 #: of seconds since 1970. S is a severity; all else stands for itself.
 SHAPE_DIGITS = "YMDhmsfE"
@@ -141,8 +133,8 @@ class Prefix:
     shape: str
     site: str
     meaning: str
-    releases: str | None = None
-    samples: tuple[PrefixSample, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    """Their fields are the pieces of the prefix."""
 
     @property
     def fraction(self) -> int:

@@ -43,7 +43,8 @@ def _unquoted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         rest += decode(chunk.data)[skipped:]
         skipped, made, ended = 0, "", False
         while not ended:
-            end = _find_end(rest)
+            found = _WHOLE.match(rest)
+            end = found.end() if found else 0
             made += json.loads(f'"{rest[:end]}"', strict=False)
             rest = rest[end:]
             ended = rest[:1] == '"' or len(rest) < _LONGEST
@@ -56,8 +57,3 @@ def _unquoted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
             return
     if rest:
         yield chunk._replace(data=rest.encode("utf-8", "backslashreplace"))
-
-
-def _find_end(text: str) -> int:
-    found = _WHOLE.match(text)
-    return found.end() if found else 0

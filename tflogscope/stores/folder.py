@@ -82,6 +82,13 @@ def store_and_run(name: str) -> tuple[str, str | None] | None:
     return None
 
 
+def ends_with(file: str | Path, end: bytes) -> bool:
+    """Whether a file ends with these bytes. Raises OSError."""
+    with open(file, "rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
+        return stream.read() == end
+
+
 class LocalFolder:
     """A directory: files by their names, with `/` between parts. Each is written whole or not."""
 
@@ -132,11 +139,7 @@ class LocalFolder:
     def holds(self, file: str, end: bytes) -> bool:
         """Whether a file is there that ends with these bytes."""
         try:
-            if not (self._path / file).is_file():
-                return False
-            with (self._path / file).open("rb") as stream:
-                stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
-                return stream.read() == end
+            return (self._path / file).is_file() and ends_with(self._path / file, end)
         except OSError:
             return False
 

@@ -74,7 +74,8 @@ def name_runs(
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
     if not runs:
-        raise UsageError(f"no file of {len(sizes):,} fits", f"--run {template}", _hint(sizes))
+        hint = f"It is compared with the end of each path, such as {next(iter(sizes))}"
+        raise UsageError(f"no file of {len(sizes):,} fits", f"--run {template}", hint)
     found_runs = []
     for id_, by_fields in runs.items():
         if len(by_fields) > 1:
@@ -108,10 +109,6 @@ def _shown(name: str) -> str:
 
 def _stem(file: str) -> str:
     return _SUFFIXES.sub("", PurePosixPath(file.replace("\\", "/")).name)
-
-
-def _hint(sizes: Mapping[str, int]) -> str:
-    return f"It is compared with the end of each path, such as {next(iter(sizes))}"
 
 
 def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:

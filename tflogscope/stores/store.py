@@ -14,7 +14,7 @@ from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
 from tflogscope.model.common.figures import count_of
 from tflogscope.sources.readers import unreadable
-from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
+from tflogscope.stores.folder import RUNS, Folder, ends_with, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 from tflogscope.stores.older import MISSING, in_todays_columns
 
@@ -127,10 +127,8 @@ class Store:
             try:
                 if stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
                     what = "this file of the store is damaged"
-                    with open(path, "rb") as stream:
-                        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(PARQUET)))
-                        if stream.read() == PARQUET:
-                            continue
+                    if ends_with(path, PARQUET):
+                        continue
             except PermissionError as error:
                 raise unreadable(path, error) from error
             except FileNotFoundError:

@@ -36,7 +36,6 @@ _OPS_NAMED = 2  # of a line
 _FUNCTIONS_SHOWN = 8
 _TRACED_SHOWN = 20
 _NO_KERNELS = "none"
-MODES: dict[str, doc.Tone] = {"eager": "eager", "graph": "graph"}
 
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops",
@@ -151,10 +150,6 @@ def analyze_document(run: Run) -> doc.Document:
 # ---- eager and graph -----------------------------------------------------------------------------
 
 
-def _mode(row: doc.Row) -> doc.Tone:
-    return MODES.get(row["mode"], "")
-
-
 def modes_section(facts: Summary) -> Sequence[doc.Node]:
     """What ran in each mode, and how much of it as rewritten kernels."""
     ran = []
@@ -169,7 +164,7 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
     if not ran:
         return ()
     columns = (
-        Column("mode", "mode", tone=_mode),
+        Column("mode", "mode", tone=doc.mode_tone),
         Column("what", "what", least=12),
         Column("runs", "runs", "count"),
         Column("us", "time", "us"),

@@ -21,6 +21,12 @@ Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 
 
+def mode_tone(row: Row) -> Tone:
+    """The tone of a row that has a mode."""
+    tones: dict[str, Tone] = {"eager": "eager", "graph": "graph"}
+    return tones.get(row["mode"], "")
+
+
 class Code(str):
     """A text of the program or of the log, such as the name of an op."""
 

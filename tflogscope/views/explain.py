@@ -8,7 +8,7 @@ from typing import Any
 from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
-from tflogscope.views.analyze import MODES, op_name
+from tflogscope.views.analyze import op_name
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
@@ -149,7 +149,7 @@ def _known(estimated: float | None, printed: float | None) -> str:
 
 _ASKED = (
     Column("name", "op", "name"),
-    Column("how", "", tone=lambda row: MODES[row["mode"]]),
+    Column("how", "", tone=doc.mode_tone),
     Column("runs", "runs", "count"),
     Column("us", "time", "us"),
 )

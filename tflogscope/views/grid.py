@@ -54,7 +54,10 @@ def grid_rows(
     columns: list[GridColumn], width: int, *, titles: bool = True
 ) -> tuple[list[Text], list[str]]:
     """The rows of such a table, and the titles of the columns that are left out."""
-    columns = [each._replace(title=safe(each.title), cells=_safe(each)) for each in columns]
+    # Codes for characters that have an effect: before they are measured.
+    columns = [
+        each._replace(title=safe(each.title), cells=[*map(safe, each.cells)]) for each in columns
+    ]
     shown, widths = _fit(columns, width)
     cells = zip(*(each.cells for each in shown), strict=True)
     styles = zip(*map(_styles, shown), strict=True)
@@ -63,11 +66,6 @@ def grid_rows(
         title = _row([column.title for column in shown], shown, widths, ["bold"] * len(shown))
         rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
     return rows, [column.title for column in columns if column not in shown]
-
-
-def _safe(column: GridColumn) -> list[str]:
-    """Cells with codes for characters that have an effect: before they are measured."""
-    return [safe(cell) for cell in column.cells]
 
 
 def _styles(column: GridColumn) -> list[str]:

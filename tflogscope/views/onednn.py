@@ -84,10 +84,8 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        nodes, verb = (
-            count_of(eligible.nodes, "eligible node"),
-            "run" if eligible.nodes > 1 else "runs",
-        )
+        nodes = count_of(eligible.nodes, "eligible node")
+        verb = "run" if eligible.nodes > 1 else "runs"
         of = f"{eligible.rewritten:,} of {nodes} {verb} on {whose(facts)}"
         said = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:

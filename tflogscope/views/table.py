@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import polars as pl
 
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone
+from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone, mode_tone
 
 DEFAULT_LIMIT = 500  # rows: more than anyone reads, and quick to draw
 _NAME_KEEPS = 20  # cells: of a path or a long op type less says nothing
@@ -91,16 +91,11 @@ def _column(values: pl.Series, has_rewrites: bool) -> Column:
         kind = "label" if name in _LABELS else "number" if type_.is_float() else "count"
     tone: Tone | Callable[[Row], Tone] = ""
     if name == "mode":
-        tone = _mode
+        tone = mode_tone
     elif name == "kernel" and has_rewrites:
         tone = _kernel
     title = name.removesuffix("_us") if kind == "us" else name
     return Column(name, title, kind, tone=tone, least=least)
-
-
-def _mode(row: Row) -> Tone:
-    mode: Tone = row["mode"] if row["mode"] in ("eager", "graph") else ""
-    return mode
 
 
 def _kernel(row: Row) -> Tone:

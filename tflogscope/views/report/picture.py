@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
+from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.pictures.activity import Gap
 from tflogscope.model.reasons import rules as reason_rules
@@ -238,25 +239,13 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     primitive = frame["primitive"]
     facts = run.primitives.select(
         pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32))
-    ).select(
-        line=pl.col("line").cast(pl.Int64),
-        us="duration_us",
-    )
+    ).select(pl.col("line").cast(pl.Int64), us="duration_us")
     text = frame.select(
         pl.col("text").replace_strict(used, range(len(used)), default=None)
     ).to_series()
-    owner = (
-        frame.select(row=pl.when(primitive.is_not_null()).then("row"))
-        .join(
-            frame.filter(primitive.is_null()).with_row_index("at").select("row", "at"),
-            on="row",
-            how="left",
-            maintain_order="left",
-        )["at"]
-        .cast(pl.Int64)
-    )
-    places = frame.with_row_index("place").filter(primitive.is_null())["place"].cast(pl.Int64)
-    owner = places.gather(owner.cast(pl.UInt32))
+    places = frame.select("row", place=pl.int_range(pl.len())).filter(primitive.is_null())
+    owners = frame.select(row=pl.when(primitive.is_not_null()).then("row"))
+    owner = looked_up(owners, places, "row")["place"]
     line = pl.Series(frame["line"].cast(pl.Int64)).zip_with(primitive.is_null(), facts["line"])
     columns = Columns()
     begin, end = frame["begin_ns"].to_numpy(), frame["end_ns"].to_numpy()

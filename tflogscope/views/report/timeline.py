@@ -108,6 +108,12 @@ def _idle(idle: list[str]) -> Markup | None:
 
 
 def _tools() -> Markup:
+    rows = element(
+        "select",
+        element("option", "by thread", value="thread"),
+        element("option", "by function", value="function"),
+        id="rows",
+    )
     search = element(
         "input",
         type="search",
@@ -120,21 +126,12 @@ def _tools() -> Markup:
         element("button", "−", type="button", id="zoom-out", aria_label="Zoom out"),
         element("button", "+", type="button", id="zoom-in", aria_label="Zoom in"),
         element("button", "All", type="button", id="zoom-all"),
-        element("label", "Rows ", _choice()),
+        element("label", "Rows ", rows),
         element("label", "Search ", search),
         element("span", id="found", class_="hint"),
         element("button", "Previous", type="button", id="search-back", hidden=True),
         element("button", "Next", type="button", id="search-next", hidden=True),
         class_="row",
-    )
-
-
-def _choice() -> Markup:
-    return element(
-        "select",
-        element("option", "by thread", value="thread"),
-        element("option", "by function", value="function"),
-        id="rows",
     )
 
 
