@@ -647,7 +647,9 @@ def test_the_picture_has_a_lane_for_each_kind_of_work() -> None:
 
 def test_all_assets_are_used_and_small() -> None:
     used = {path.name for path in ASSETS.iterdir()}
-    assert used == {*SCRIPTS, *PLAIN, *STYLES}
+    texts = [path.read_text() for path in ASSETS.parent.glob("*.py")]
+    pieces = {f"{name}.html" for text in texts for name in re.findall("filled\\([\"'](\\w+)", text)}
+    assert used == {*SCRIPTS, *PLAIN, *STYLES, *pieces}
     assert sum(path.stat().st_size for path in ASSETS.iterdir()) < 100_000
 
 

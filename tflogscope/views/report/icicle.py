@@ -10,7 +10,8 @@ from tflogscope.model.run import Run
 from tflogscope.model.slices.own_times import own_times
 from tflogscope.model.slices.preparations import MODE
 from tflogscope.views.document import Node, Paragraph, Picture, Section
-from tflogscope.views.markup import element
+from tflogscope.views.markup import joined
+from tflogscope.views.report.pieces import filled
 
 _PATHS = 20_000  # that a page holds
 _ABOUT = (
@@ -23,21 +24,7 @@ def icicle_section(run: Run) -> list[Node]:
     if not run.slices.frame["has_end"].any():
         return []
     title = "By line of the program" if run.stacks.height else "By function and op"
-    search = element(
-        "input",
-        type="search",
-        id="icicle-search",
-        placeholder="line, function, op",
-        autocomplete="off",
-    )
-    drawn = element(
-        "div",
-        element("label", "Search ", search),
-        element("span", id="icicle-found", class_="hint", role="status"),
-        element("div", id="icicle-rows", role="tree", aria_label=title),
-        element("p", id="icicle-said"),
-        class_="live",
-    )
+    drawn = filled("icicle", title=joined(title))
     return [Section(title, [Paragraph(_ABOUT, "hint"), Picture(drawn)], "icicle")]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 
 from tflogscope.model.run import Run
 from tflogscope.views.analyze import (
@@ -29,12 +28,12 @@ from tflogscope.views.recorded import limits_section, recorded_section
 from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, raw_lines, read_picture
-from tflogscope.views.report.timeline import drawer, timeline
+from tflogscope.views.report.pieces import asset, filled
+from tflogscope.views.report.timeline import timeline
 from tflogscope.views.service import service_section
 from tflogscope.views.time import time_bar, time_section
 from tflogscope.views.timeline import gap_text
 
-_ASSETS = files("tflogscope.views.report") / "assets"
 STYLES = ("report.css",)
 SCRIPTS = (
     *("base.js", "data.js", "format.js", "tables.js", "rows.js", "canvas.js", "details.js"),
@@ -103,7 +102,8 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     data = Markup(json_block(picture.data))
     block = element("script", data, type="application/json", id="picture")
     head = _header(run.headline.facts, whose(facts))
-    return page(title, joined(head, element("main", html(document)), drawer(), block), SCRIPTS)
+    body = joined(head, element("main", html(document)), filled("drawer"), block)
+    return page(title, body, SCRIPTS)
 
 
 def _head(run: Run) -> Markup:
@@ -148,25 +148,14 @@ def page(title: str, body: Markup, names: tuple[str, ...] = ()) -> str:
     """A page that loads nothing, and runs nothing but the scripts that have these names."""
     style = joined(*map(asset, STYLES))
     scripts = [asset(name) for name in names]
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy([style], scripts)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        element("style", style),
-    )
-    whole = element("body", body, *(element("script", script) for script in scripts))
-    return f"<!DOCTYPE html>\n{element('html', head, whole, lang='en')}\n"
-
-
-def asset(name: str) -> Markup:
-    """A file of the package. It must not end the element that it is written into."""
-    text = _ASSETS.joinpath(name).read_text(encoding="utf-8")
-    if "</script" in text.lower() or "</style" in text.lower() or "<!--" in text:
-        raise AssertionError(name)
-    return Markup(text)
+    places = {
+        "policy": joined(_policy([style], scripts)),
+        "title": joined(title),
+        "style": element("style", style),
+        "body": body,
+        "scripts": joined(*(element("script", script) for script in scripts)),
+    }
+    return f"<!DOCTYPE html>\n{filled('page', **places)}\n"
 
 
 def _policy(styles: list[Markup], scripts: list[Markup]) -> str:

@@ -1,4 +1,4 @@
-"""The timeline's place on the page: its tools, the canvas, and a picture for print."""
+"""The timeline's place on the page, and the names of its rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import polars as pl
 
 from tflogscope.model.slices.preparations import MODE, SHORT_KINDS
 from tflogscope.model.slices.slices import Slices
-from tflogscope.views.html import section
-from tflogscope.views.markup import Markup, element
+from tflogscope.views.markup import Markup, element, joined
+from tflogscope.views.report.pieces import filled
 
 # id of the class in assets/rows.js, what it is called; {}: whose kernels
 CLASSES = (
@@ -24,15 +24,6 @@ CLASSES = (
     ("primitive", "primitives"),
     ("preparation", "tracing, instantiation, compilation"),
 )
-_KEYS = (
-    ("+ −", "zoom"),
-    ("← →", "pan"),
-    ("↑ ↓", "parent, child"),
-    ("p n", "previous, next"),
-    ("z", "zoom to selection"),
-    ("0", "all"),
-    ("/", "search"),
-)
 
 
 def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
@@ -40,62 +31,8 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
 
     `idle`: what is said of gaps in which nothing ran, whose numbers are above the picture.
     """
-    return section(
-        "timeline",
-        "Timeline",
-        element("div", _tools(), class_="tools live"),
-        element(
-            "div",
-            element("canvas", id="overview", height=44, aria_hidden="true"),
-            element(
-                "div",
-                element(
-                    "canvas",
-                    id="lanes",
-                    tabindex=0,
-                    role="application",
-                    aria_roledescription="timeline",
-                    aria_label="Timeline of executions",
-                    aria_describedby="timeline-keys",
-                ),
-                id="lanes-scroll",
-            ),
-            element("div", id="tip", aria_hidden="true", hidden=True),
-            class_="picture live",
-        ),
-        element("div", _classes(kernels), _keys(), _idle(idle), class_="folded"),
-        element("p", role="status", id="said", class_="said live", aria_live="polite"),
-        element("div", id="matches", class_="live"),
-        element("div", still, class_="still"),
-    )
-
-
-def drawer() -> Markup:
-    """What is said of an execution, beside the page: a script fills it."""
-    return element(
-        "aside",
-        element("button", "Close", type="button", id="drawer-close"),
-        element("div", id="details", tabindex=-1),
-        id="drawer",
-        class_="details",
-        hidden=True,
-        aria_label="Details",
-    )
-
-
-def _keys() -> Markup:
-    keys: list[str] = []
-    for key, what in _KEYS:
-        keys += ["; " if keys else "", element("kbd", key), f" {what}"]
-    return element(
-        "details",
-        element("summary", "Keys and pointer"),
-        "Drag to pan, Ctrl and the wheel to zoom, double-click to zoom to something. Keys: ",
-        *keys,
-        ".",
-        id="timeline-keys",
-        class_="hint live",
-    )
+    places = {"classes": _classes(kernels), "idle": joined(_idle(idle)), "still": still}
+    return filled("timeline", **places)
 
 
 def _idle(idle: list[str]) -> Markup | None:
@@ -104,34 +41,6 @@ def _idle(idle: list[str]) -> Markup | None:
     items = (element("li", text) for text in idle)
     return element(
         "details", element("summary", "Longest idle, by number"), element("ol", *items), id="idle"
-    )
-
-
-def _tools() -> Markup:
-    rows = element(
-        "select",
-        element("option", "by thread", value="thread"),
-        element("option", "by function", value="function"),
-        id="rows",
-    )
-    search = element(
-        "input",
-        type="search",
-        id="search",
-        placeholder="op, kernel, node, function, line",
-        autocomplete="off",
-    )
-    return element(
-        "div",
-        element("button", "−", type="button", id="zoom-out", aria_label="Zoom out"),
-        element("button", "+", type="button", id="zoom-in", aria_label="Zoom in"),
-        element("button", "All", type="button", id="zoom-all"),
-        element("label", "Rows ", rows),
-        element("label", "Search ", search),
-        element("span", id="found", class_="hint"),
-        element("button", "Previous", type="button", id="search-back", hidden=True),
-        element("button", "Next", type="button", id="search-next", hidden=True),
-        class_="row",
     )
 
 
