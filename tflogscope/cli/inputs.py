@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,7 @@ def opened_each(
         return
     known = load_grammar(grammar)
     with progress_bar() as advance:
+        opened_run = partial(open_with, WORKERS, progress=advance, grammar=known)
         # Several may be several runs, which are opened one by one then.
         left: list[str] = []
         sources = find_runs(inputs, known, again=again or len(inputs) > 1, left=left)
@@ -152,7 +154,7 @@ def opened_each(
 
             parts = parts_of_one(sources)
         else:
-            run = open_with(WORKERS, *sources, progress=advance, grammar=known)
+            run = opened_run(*sources)
             parts = list(run.parts)
             if processes := owned(sources, known, run):
                 from tflogscope.model.calls.parts import parts_of_one
@@ -165,13 +167,7 @@ def opened_each(
             yield parts, iter([run])
         else:
             del run  # its tables would add up
-            yield (
-                parts,
-                (
-                    open_with(WORKERS, *each.sources, progress=advance, grammar=known)
-                    for each in parts
-                ),
-            )
+            yield parts, (opened_run(*each.sources) for each in parts)
 
 
 def are_together(parts: list[Part]) -> bool:

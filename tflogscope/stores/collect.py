@@ -23,20 +23,8 @@ from tflogscope.model.opening import open_with
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 from tflogscope.sources.streams import find_streams
+from tflogscope.stores import layout
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
-from tflogscope.stores.layout import (
-    KEPT,
-    PARQUET,
-    RUN_COLUMNS,
-    STORED,
-    Row,
-    parquet,
-    read_row,
-    read_rows,
-    row_file,
-    row_frame,
-    table_file,
-)
 from tflogscope.stores.naming import OWN_FIELDS, Named, fit
 from tflogscope.stores.pools import Pool
 from tflogscope.stores.stored_run import kept
@@ -49,7 +37,7 @@ _LONGEST = 500  # characters of an error, which may quote a line
 class Collected(NamedTuple):
     """The rows of all runs, by id, and how many runs were in the store already."""
 
-    rows: list[Row]
+    rows: list[layout.Row]
     there: int
 
 
@@ -79,13 +67,13 @@ def collect(
     folder = folder_of(store)
     # A store of another schema is refused before anything is done. A damaged row is written anew if
     # its run is among these; readers name it if not.
-    read_rows(folder, quiet=True)
+    layout.read_rows(folder, quiet=True)
     total, done, rows, there = sum(each.size for each in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
     for (_, named, *_), found in pool.run(collect_run, tasks):
         if isinstance(found, str):  # its worker was lost
             row, was_there = failed(named, version, found), False
-            _put_row(folder, row, read_row(folder, named.run))
+            _put_row(folder, row, layout.read_row(folder, named.run))
         else:
             row, was_there = found
         rows.append(row)
@@ -98,13 +86,13 @@ def collect(
 
 def collect_run(
     store: str, named: Named, version: str, grammar: str | None = None
-) -> tuple[Row, bool]:
+) -> tuple[layout.Row, bool]:
     """Analyze one run and put it into a store; return its row, and whether it was there.
 
     It is there if all its tables are, of the same log, tool and schema. Then nothing is done.
     """
     folder = folder_of(store)
-    before = read_row(folder, named.run)
+    before = layout.read_row(folder, named.run)
     try:
         known = load_grammar(grammar)
         with _sources(named, known) as sources:
@@ -135,46 +123,46 @@ def keep_run(store: str, run: Run, version: str) -> None:
     _put_row(folder, _put_tables(folder, row, log, named), None)
 
 
-def _put_tables(folder: Folder, row: Row, run: LogRun, named: Named) -> Row:
+def _put_tables(folder: Folder, row: layout.Row, run: LogRun, named: Named) -> layout.Row:
     """Write all tables of a run; return its whole row."""
     row = row | _facts(run, named) | {"state": "done"}
-    for table in STORED:
-        frame = kept(run) if table == KEPT else getattr(run, table)
-        folder.write(table_file(row, table), parquet(frame, table))
+    for table in layout.STORED:
+        frame = kept(run) if table == layout.KEPT else getattr(run, table)
+        folder.write(layout.table_file(row, table), layout.parquet(frame, table))
     return row
 
 
-def _is_whole(folder: Folder, row: Row) -> bool:
+def _is_whole(folder: Folder, row: layout.Row) -> bool:
     """Whether a run was analyzed and its tables are all there."""
-    files = (table_file(row, table) for table in STORED)
-    return row["state"] == "done" and all(folder.holds(file, PARQUET) for file in files)
+    files = (layout.table_file(row, table) for table in layout.STORED)
+    return row["state"] == "done" and all(folder.holds(file, layout.PARQUET) for file in files)
 
 
-def failed(named: Named, version: str, error: str) -> Row:
+def failed(named: Named, version: str, error: str) -> layout.Row:
     """The row of a run that could not be analyzed."""
     return _row(named, version, state="failed", error=error[:_LONGEST])
 
 
-def _put_row(folder: Folder, row: Row, before: Row | None) -> None:
+def _put_row(folder: Folder, row: layout.Row, before: layout.Row | None) -> None:
     """Write the row, and then remove what the row before it named."""
-    folder.write(row_file(row["run"]), parquet(row_frame(row), "runs"))
+    folder.write(layout.row_file(row["run"]), layout.parquet(layout.row_frame(row), "runs"))
     if before is not None and before["state"] == "done" and not _same(before, row):
-        for table in STORED:
-            folder.remove(table_file(before, table))
+        for table in layout.STORED:
+            folder.remove(layout.table_file(before, table))
 
 
-def _same(one: Row, other: Row) -> bool:
+def _same(one: layout.Row, other: layout.Row) -> bool:
     return all(one[key] == other[key] for key in ("checksum", "tool_version", "schema_version"))
 
 
-def _row(named: Named, version: str, **facts: Any) -> Row:
+def _row(named: Named, version: str, **facts: Any) -> layout.Row:
     own = {name: named.fields[name] for name in OWN_FIELDS if name in named.fields}
     numbers = {name: whole(text) for name, text in own.items()}
     fields = {name: text for name, text in named.fields.items() if name not in OWN_FIELDS}
     return {
         "run": named.run,
         **fields,
-        **dict.fromkeys(RUN_COLUMNS),
+        **dict.fromkeys(layout.RUN_COLUMNS),
         "host": own.get("host"),
         "pid": numbers.get("pid"),
         "rank": numbers.get("rank"),
@@ -193,13 +181,13 @@ def _open(sources: Sequence[Source], grammar: Grammar) -> LogRun:
     return run
 
 
-def _facts(run: LogRun, named: Named) -> Row:
+def _facts(run: LogRun, named: Named) -> layout.Row:
     """What the log says of the run as a whole; what the template says goes before it."""
     header = run.recorded_as or {}
     settings = header.get("environment")
     oneDNN = header_facts(run.events.primitives)  # noqa: N806  its name
     start, end = run.events.time_span()
-    found: Row = {
+    found: layout.Row = {
         "start": start,
         "end": end,
         "tensorflow": tensorflow_version(header),

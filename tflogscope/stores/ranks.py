@@ -163,14 +163,8 @@ def _aspects(
     yield "kernel", kernels.collect()
     primitives = store.table("primitives", rows).filter(pl.col("event") == "exec")
     implementations = primitives.drop_nulls("implementation").group_by("run", subject="primitive")
-    yield (
-        "implementation",
-        _of_those_with_any(
-            implementations.agg(
-                value=pl.col("implementation").unique().sort().str.join("; ")
-            ).collect()
-        ),
-    )
+    found = implementations.agg(value=pl.col("implementation").unique().sort().str.join("; "))
+    yield "implementation", _of_those_with_any(found.collect())
     first = calls.group_by("run").agg(first=pl.col("end_line").min())
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     later = eager.join(first, on="run").filter(pl.col("line") > pl.col("first"))
@@ -188,10 +182,8 @@ def _aspects(
     by_step = problems.join(own, on=["run", "call"]).group_by("run", "number")
     found = by_step.agg(value=pl.col("problem").unique().sort().str.join(" ")).sort("number")
     subject = pl.lit("step ") + pl.col("number").cast(pl.String)
-    yield (
-        "problem",
-        _of_those_with_any(found.select("run", subject=subject, value="value").collect()),
-    )
+    found = found.select("run", subject=subject, value="value")
+    yield "problem", _of_those_with_any(found.collect())
 
 
 def _settings(rows: list[Row]) -> pl.DataFrame:
