@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
+from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -12,9 +15,11 @@ from rich.cells import cell_len
 from tests.samples import run_of
 from tests.stub import HOSTILE, ops_frame
 from tflogscope.cli.output import _FIRST_ON_SCREEN
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.figures import duration
 from tflogscope.stores.figures import FIGURES
 from tflogscope.stores.trend import trend_frame
+from tflogscope.views import document as doc
 from tflogscope.views.table import frame_document, ops_on_screen
 from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, shorten, text
@@ -215,3 +220,13 @@ def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
     assert work["running"].drop_nulls()[-1] == "100.0%"
     first = float(work["steady_us"][0]) / float(work["steady_us"].sum())
     assert work["share"][0] == f"{100 * first:.1f}%"
+
+
+def test_each_table_of_columns_is_drawn_by_a_view() -> None:
+    rows = packaged_toml("sentences/columns.toml")
+    texts = [path.read_text("utf-8") for path in Path(doc.__file__).parent.rglob("*.py")]
+    drawn = {name for text in texts for name in re.findall(r"\bcolumns\(f?\"([\w{-]+)", text)}
+    assert {re.sub("^run-.*", "run-{id_", name) for name in rows} == drawn
+    for column in (column for name in rows for column in doc.columns(name)):
+        assert column.kind in get_args(doc.Kind), column
+        assert column.tone in get_args(doc.Tone), column

@@ -54,7 +54,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    for name in ("answers", "checks", "findings", "limits", "verdicts"):
+    for name in ("answers", "checks", "columns", "findings", "limits", "verdicts"):
         yield name, "\n".join(strings(packaged_toml(f"sentences/{name}.toml")))
     for name in ("causes", "reasons"):
         keys = ("why", "change", "advice")

@@ -214,31 +214,6 @@ def _time_of(counted: Entry) -> float | None:
 
 # ---- ops -----------------------------------------------------------------------------------------
 
-_SHARE = Column("share", "share", "bar", "of the time of all these rows", page=True)
-_OPS = (
-    Column("mode", "mode"),
-    Column("kind", "kind"),
-    Column("op", "op", "name"),
-    Column("python", "mostly from", "name", "a line of the program"),
-    Column("kernel", "kernel", "name"),
-    Column("rewrite", "rewrite"),
-    Column("executions", "runs", "count"),
-    Column("dead", "dead", "count", "on a branch not taken: nothing ran", paper=False),
-    Column("steady_us", "time", "us", "without logging, estimated"),
-    _SHARE,
-    Column("total_us", "as printed", "us"),
-    Column("mean_us", "mean", "us"),
-    Column("min_us", "min", "us", paper=False),
-    Column("p50_us", "median", "us", paper=False),
-    Column("p95_us", "p95", "us", "95% took this long or less", paper=False),
-    Column("max_us", "max", "us"),
-    Column("primitives", "primitives", "count"),
-    Column("primitive_us", "time in primitives", "us"),
-    Column("implementations", "implementations", "list"),
-    Column("functions", "functions", "list", paper=False),
-    Column("causes", "causes", "list"),
-    Column("first_line", "first line", "line"),
-)
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
     "Click a heading to sort."
@@ -274,7 +249,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         time = pl.when(pl.col("kind") != "call").then(ranked_by(run.ops))
         share = pl.when(time > 0).then(time / time.sum())
         every = room.rows(run.ops.with_columns(share=share), "ops")
-        table = doc.Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
+        caption = "Ops by mode, kernel and rewrite"
+        table = doc.Table(doc.columns("ops"), every, caption, "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
     title = f", by {'time' if timed else 'runs'}{rest}"
@@ -301,18 +277,7 @@ def op_name(op: str | None) -> str:
 
 # ---- lines of the program ------------------------------------------------------------------------
 
-_LINES = (
-    Column("python", "line", "name"),
-    Column("eager_runs", "eager ops", "count", tone="eager"),
-    Column("eager_us", "eager time", "us", tone="eager"),
-    Column("mostly", "mostly", "name"),
-    Column("function", "in", "name", "the Python function"),
-    _SHARE,
-    Column("calls", "calls", "count", "of graph functions", page=True),
-    Column("graph_runs", "node runs", "count", "of nodes that the line created", page=True),
-    Column("graph_us", "node time", "us", page=True),
-    Column("first_line", "first line", "line", "of the log", page=True),
-)
+_LINES = doc.columns("lines")
 
 
 def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
@@ -358,33 +323,6 @@ def ops_without_line(facts: Summary) -> str:
 
 # ---- functions -----------------------------------------------------------------------------------
 
-_FUNCTIONS = (
-    Column("name", "function", "name"),
-    Column("python", "traced at", "name", "the line that ran when it was traced", page=True),
-    Column("traces", "trace", "count", "of one Python function; from 2 on a retrace", page=True),
-    Column("calls", "calls", "count"),
-    Column("xla_calls", "XLA calls", "count", "calls that ran code compiled by XLA", page=True),
-    Column("first_us", "first call", "us", "including the function's instantiation"),
-    Column("later_us", "later", "us"),
-    Column("p95_us", "p95", "us", "95% of later calls took this long or less", page=True),
-    Column("p99_us", "p99", "us", page=True),
-    Column("took_us", "all calls", "us", page=True),
-    _SHARE,
-    Column("instantiation_us", "instantiation", "us", "placement and graph passes"),
-    Column("nodes", "nodes", "count"),
-    Column("eligible_nodes", "eligible nodes", "count", "that could get such a kernel", page=True),
-    Column("first_line", "first line", "line", page=True),
-)
-
-_BY_THREAD = (
-    Column("name", "function", "name"),
-    Column("thread", "thread", "name"),
-    Column("calls", "later calls", "count"),
-    Column("p50_us", "p50", "us"),
-    Column("p95_us", "p95", "us"),
-    Column("p99_us", "p99", "us"),
-)
-
 
 def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     """Functions, the most time first where there is no room for all; which were traced again."""
@@ -400,7 +338,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     by_time = sorted(others, key=lambda row: -(row["took_us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column("rewritten_nodes", whose(facts), "count", tone="rewritten", stays=True)
-    columns = (*_FUNCTIONS, rewritten)
+    columns = (*doc.columns("functions"), rewritten)
 
     def full() -> Sequence[doc.Node]:
         caption, kept = "Graph functions and their traces", room.rows(every, "functions")
@@ -430,7 +368,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     ]
     if by_thread:
         kept, caption = room.rows(by_thread, "threads"), "Later calls by thread"
-        table = doc.Table(_BY_THREAD, kept, caption, "functions-by-thread")
+        table = doc.Table(doc.columns("threads"), kept, caption, "functions-by-thread")
         children.append(doc.Full(lambda: [table]))
     return doc.Section("Functions", children, "functions", brief=rest)
 

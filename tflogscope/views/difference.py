@@ -8,7 +8,6 @@ from typing import Any
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
@@ -27,30 +26,6 @@ _VALUES = {
     "traces": "traces",
     "rewritten": "rewritten",
 }
-_COUNTS = (
-    Column("name", "what"),
-    Column("executions_before", "before", "count"),
-    Column("executions_after", "after", "count"),
-    Column("time_us_before", "time before", "us"),
-    Column("time_us_after", "after", "us"),
-)
-_CHANGES = (
-    Column("name", "name", "name"),
-    Column("runs", "runs", "share"),
-    Column("time", "time", "share"),
-    Column("change", "change", least=12),
-)
-
-
-_ALL_CHANGES = (
-    Column("name", "name", "name"),
-    Column("executions_before", "runs before", "count"),
-    Column("executions_after", "after", "count"),
-    Column("time_us_before", "time before", "us"),
-    Column("time_us_after", "after", "us"),
-    Column("change_us", "change", "us"),
-    Column("change", "what changed"),
-)
 
 
 def difference_document(facts: Facts) -> doc.Document:
@@ -154,7 +129,8 @@ def _side(side: str, run: Facts) -> doc.Fact:
 
 
 def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:
-    return doc.Section(title, [doc.Table(_COUNTS, [{**row, "name": name(row)} for row in rows])])
+    named = [{**row, "name": name(row)} for row in rows]
+    return doc.Section(title, [doc.Table(doc.columns("diff-counts"), named)])
 
 
 def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> doc.Section:
@@ -178,9 +154,9 @@ def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]
             for row, each in zip(rows, map(named, rows), strict=True)
         ]
         kept = doc.Room().rows(every, title)
-        yield doc.Table(_ALL_CHANGES, kept, title, f"{key}-table", tools=True)
+        yield doc.Table(doc.columns("diff-all-changes"), kept, title, f"{key}-table", tools=True)
 
-    children = (doc.Brief([doc.Table(_CHANGES, shown)]), doc.Full(full))
+    children = (doc.Brief([doc.Table(doc.columns("diff-changes"), shown)]), doc.Full(full))
     return doc.Section(f"{title} that changed, by time", children, brief=more)
 
 

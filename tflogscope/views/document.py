@@ -7,10 +7,12 @@ not drawn of the tree: it has the facts that the tree is made of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.views.markup import Markup
 
@@ -106,6 +108,13 @@ class Column(NamedTuple):
     least: int | None = None
     page: bool = False
     paper: bool = True
+
+
+@cache
+def columns(table: str) -> tuple[Column, ...]:
+    """The columns of a table: rows of `grammars/sentences/columns.toml`."""
+    rows = packaged_toml("sentences/columns.toml")[table]
+    return tuple(Column(**{"key": key, "title": key, **facts}) for key, facts in rows.items())
 
 
 class Table(NamedTuple):

@@ -15,7 +15,6 @@ from tflogscope.model.common.source_text import source_text
 from tflogscope.model.overview.headline import places_of
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 Row = Mapping[str, Any]
@@ -150,12 +149,7 @@ def _details(row: Row, run: Run) -> Iterator[doc.Node]:
 
 # ---- answers -------------------------------------------------------------------------------------
 
-_EXAMPLES = (
-    Column("op", "op", "name"),
-    Column("eager", "eager", tone="eager"),
-    Column("graph", "graph", tone="graph"),
-    Column("source", "source"),
-)
+_EXAMPLES = doc.columns("examples")
 
 
 def answers_section(facts: Summary) -> Sequence[doc.Node]:

@@ -11,20 +11,10 @@ from tflogscope.model.overview.layers import layer_times
 from tflogscope.model.overview.step_calls import later_steps
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element, stretched_svg
 
 _SHOWN = 8
-_COLUMNS = (
-    Column("layer", "layer", "name", "the first two name scopes of its nodes"),
-    Column("us", "time", "us", "of its nodes, all threads, without logging"),
-    Column("share", "share", "bar", "of the time of all layers", page=True),
-    Column("forward_us", "forward", "us"),
-    Column("gradient_us", "gradient", "us"),
-    Column("op", "mostly", "name"),
-    Column("nodes", "nodes", "count"),
-    Column("executions", "runs", "count", page=True),
-)
+_COLUMNS = doc.columns("layers")
 
 
 def layers_section(run: Run, room: doc.Room) -> Iterator[doc.Node]:

@@ -13,7 +13,6 @@ from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.reasons.rules import HAS_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 from tflogscope.views.verbose import mkl_facts, verbose_facts
 
@@ -201,52 +200,6 @@ def _share_of_ops(ops: Entry) -> str:
 
 # ---- tables of a page ----------------------------------------------------------------------------
 
-_BY_OP = (
-    Column("op", "op", "name"),
-    Column("nodes", "nodes that ran", "count"),
-    Column("eligible", "eligible", "count", "nodes for which a oneDNN or plug-in kernel exists"),
-    Column("rewritten", "rewritten", "count", "nodes that got a oneDNN or plug-in kernel"),
-    Column("kernels", "kernels", "list"),
-    Column("runs", "runs rewritten", "count"),
-    Column("primitives", "primitives run", "count"),
-    Column("primitive_us", "time in primitives", "us"),
-    Column("reasons", "why not", "list"),
-    Column("line", "first line", "line"),
-)
-_REASONS = (
-    Column("reason", "reason", "name"),
-    Column("nodes", "nodes", "count"),
-    Column("executions", "runs", "count"),
-    Column("work_us", "time", "us"),
-    Column("total_us", "as printed", "us", paper=False),
-    Column("named", "ops"),
-    Column("first_line", "first line", "line"),
-)
-_PRIMITIVES = (
-    Column("primitive", "primitive", "name"),
-    Column("implementation", "implementation", "name"),
-    Column("count", "runs", "count"),
-    Column("us", "time", "us"),
-    Column("share", "share of time", "share"),
-)
-_PROBLEMS = (
-    Column("primitive", "primitive", "name"),
-    Column("problem", "problem", "name", "its shape, as oneDNN logs it"),
-    Column("runs", "runs", "count"),
-    Column("us", "time", "us"),
-    Column("mean_us", "mean", "us"),
-    Column("max_us", "longest", "us"),
-    Column("implementations", "implementations", "list"),
-    Column("line", "first line", "line"),
-)
-_REWRITES = (
-    Column("by", "by", about="layout pass, eager registry, wrapped op, remapper, or a plug-in"),
-    Column("to_op", "to", "name"),
-    Column("count", "rewrites", "count"),
-    Column("never_ran", "never ran", "count", "their function was instantiated but not called"),
-    Column("first_line", "first line", "line"),
-)
-
 
 def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     """The way from traced ops to oneDNN, and what ran there."""
@@ -254,16 +207,14 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     names, knows = whose(facts), facts.rewriters.knows
     if run.nodes.height:
         yield _way(run)
-        caption = f"Ops of graph functions that {knows}"
-        yield doc.Table(_BY_OP, _by_op(run).to_dicts(), caption, "eligible-table", tools=True)
+        rows, caption = _by_op(run).to_dicts(), f"Ops of graph functions that {knows}"
+        yield doc.Table(doc.columns("eligible"), rows, caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
-            yield doc.Table(
-                _REASONS, reasons, f"Why nodes that {knows} were not rewritten", "reasons-table"
-            )
+            caption = f"Why nodes that {knows} were not rewritten"
+            yield doc.Table(doc.columns("reasons"), reasons, caption, "reasons-table")
     if facts.rewrites.height:
-        yield doc.Table(
-            _REWRITES, facts.rewrites.to_dicts(), f"Rewrites to {names} kernels", "rewrites-table"
-        )
+        rows, caption = facts.rewrites.to_dicts(), f"Rewrites to {names} kernels"
+        yield doc.Table(doc.columns("rewrites"), rows, caption, "rewrites-table")
     for library in facts.libraries:
         id_ = f"primitives-{library.library.lower()}-table"
         yield _implementations(library.implementations, library.exec_us, library.library, id_)
@@ -277,7 +228,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         if problems.height:
             kept = room.rows(problems, "problems of primitives")
             caption = "oneDNN time by problem shape"
-            yield doc.Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
+            yield doc.Table(doc.columns("problems"), kept, caption, "problems-table", tools=True)
 
 
 def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: str) -> doc.Table:
@@ -287,7 +238,7 @@ def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: s
         for row in frame.to_dicts()
     ]
     caption = f"{name} time by primitive and implementation"
-    return doc.Table(_PRIMITIVES, rows, caption, id_, tools=True)
+    return doc.Table(doc.columns("implementations"), rows, caption, id_, tools=True)
 
 
 def _problems(run: Run) -> pl.DataFrame:

@@ -6,19 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tflogscope.model.common.figures import count_of, duration
-from tflogscope.views.document import Column, Node, Section, Table, left_out
+from tflogscope.views.document import Node, Section, Table, columns, left_out
 
 Facts = dict[str, Any]
 _SHOWN = 10
 _SAME = 1.02  # times that differ by less are the same
-_PROBLEMS = (
-    Column("name", "problem", "name"),
-    Column("runs_before", "runs", "count"),
-    Column("runs_after", "after", "count"),
-    Column("us_before", "time", "us"),
-    Column("us_after", "after", "us"),
-    Column("changed", "implementation", "name"),
-)
 
 
 def time_sentence(facts: Facts) -> str:
@@ -52,5 +44,5 @@ def problems_section(facts: Facts | None) -> Iterator[Node]:
         {**row, "name": f"{row['primitive']} {row['problem']}", "changed": _changed(row)}
         for row in facts["both"]
     ]
-    shown = [Table(_PROBLEMS, rows[:_SHOWN]), *left_out(len(rows), _SHOWN)]
+    shown = [Table(columns("diff-problems"), rows[:_SHOWN]), *left_out(len(rows), _SHOWN)]
     yield Section("oneDNN problems common to both", shown)

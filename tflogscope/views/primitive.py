@@ -7,22 +7,11 @@ from typing import Any
 
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 Facts = dict[str, Any]
 _SHOWN = 12  # problems, and reasons
 _NAME = 60  # cells
-_PROBLEMS = (
-    Column("problem", "problem", "name"),
-    Column("implementation", "implementation", "name"),
-    Column("runs", "runs", "count"),
-    Column("us", "time", "us"),
-    Column("first_us", "first run", "us"),
-    Column("created", "created", "count"),
-    Column("created_us", "in", "us"),
-    Column("line", "first line", "line"),
-)
 
 
 def primitive_document(facts: Facts) -> doc.Document:
@@ -38,7 +27,7 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
     yield doc.Paragraph(f"{ran}{count_of(len(facts['problems']), 'problem')}.")
     rows = [{**each, "line": each["lines"][0]} for each in facts["problems"]]
     if rows:
-        yield doc.Table(_PROBLEMS, rows[:_SHOWN])
+        yield doc.Table(doc.columns("primitive-problems"), rows[:_SHOWN])
     yield from doc.left_out(len(rows), _SHOWN)
 
 

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from tflogscope.model.common.figures import count_of
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.html import capital
 from tflogscope.views.report.page import plain_page
 
@@ -25,40 +24,6 @@ _DIFFER = {
 }
 _CLUSTER = "TF_CONFIG"  # says which rank a run is
 _MOST = 6  # values of a setting
-_FINDINGS = (
-    Column("severity", "severity"),
-    Column("text", "finding"),
-    Column("advice", "advice"),
-    Column("line", "line", "label"),
-)
-_OPS = (
-    Column("mode", "mode"),
-    Column("op", "op", "name"),
-    Column("kernel", "kernel", "name"),
-    Column("executions", "runs", "count"),
-    Column("total_us", "time", "us"),
-    Column("causes", "causes", "list"),
-)
-_FUNCTIONS = (
-    Column("function", "function", "name"),
-    Column("calls", "calls", "count"),
-    Column("total_us", "time", "us"),
-    Column("traces", "traces", "count"),
-    Column("nodes", "nodes", "count"),
-    Column("rewritten_nodes", "oneDNN", "count"),
-)
-_RUNS = (
-    Column("link", "run"),
-    Column("start", "start"),
-    Column("tensorflow", "TensorFlow"),
-    Column("onednn", "oneDNN"),
-    Column("step_us", "step", "us", "median call of the step function, without the first"),
-    Column("eager", "eager", "share", "of op executions"),
-    Column("onednn_runs", "on oneDNN", "share", "of eligible executions"),
-    Column("traces", "traces", "count"),
-    Column("findings", "findings", "count"),
-    Column("error", "error"),
-)
 
 
 def page_of(run: str) -> str:
@@ -76,12 +41,10 @@ def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> s
         more: further sections.
     """
     shown = [_shown(row, folder) for row in rows]
+    caption = f"{len(rows)} runs by time"
+    table = doc.Table(doc.columns("runs"), shown, caption, "all-runs", tools=True)
     sections = (
-        doc.Section(
-            "Runs",
-            [doc.Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs", tools=True)],
-            "runs",
-        ),
+        doc.Section("Runs", [table], "runs"),
         doc.Section("Differences between runs", _differences(rows), "differences"),
     )
     return plain_page(f"tflogscope store: {name}", [*sections, *more])
@@ -128,17 +91,12 @@ def _settings(row: Row) -> Row:
 
 def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]) -> str:
     """The page of one run, of its tables."""
-    tables = (
-        ("findings", _FINDINGS, findings),
-        ("ops", _OPS, ops),
-        ("functions", _FUNCTIONS, functions),
-    )
-    sections = [
-        doc.Section(
-            capital(id_), [doc.Table(columns, of, capital(id_), f"all-{id_}", tools=True)], id_
-        )
-        for id_, columns, of in tables
-    ]
+    tables = {"findings": findings, "ops": ops, "functions": functions}
+    sections = []
+    for id_, rows in tables.items():
+        name, columns = capital(id_), doc.columns(f"run-{id_}")
+        table = doc.Table(columns, rows, name, f"all-{id_}", tools=True)
+        sections.append(doc.Section(name, [table], id_))
     known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
     recorded = doc.Section("What was recorded", known, "recorded")
     return plain_page(f"tflogscope run: {row['run']}", [*sections, recorded])
