@@ -18,7 +18,7 @@ from tflogscope.events.onednn_header import onednn_version
 from tflogscope.events.pairing import numbered, pair_in_order, read_definitions
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.repeats import repeat_of, repeated_lines
-from tflogscope.events.scan import Scanned, SourceSpan
+from tflogscope.events.scan import Scan, SourceSpan
 from tflogscope.events.store import texts_of
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
@@ -48,7 +48,7 @@ class Events:
     none).
     """
 
-    def __init__(self, scan: Scanned, grammar: Grammar) -> None:
+    def __init__(self, scan: Scan, grammar: Grammar) -> None:
         self.grammar = grammar
         self.spans: list[SourceSpan] = scan.spans
         self.dialects: Sequence[Prefix] = scan.grammar.dialects

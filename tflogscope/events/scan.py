@@ -10,13 +10,12 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from ctypes import byref
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
 
 from tflogscope.events.store import Output, Store
-from tflogscope.grammar.compiled import CompiledGrammar, compile_grammar
+from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
 from tflogscope.sources import Block, SourceAccount, read_ahead
@@ -66,14 +65,6 @@ class Readable(Protocol):
 
     def blocks(self) -> Iterator[Block]:
         """See `Source`."""
-
-
-class Scanned(Protocol):
-    """What came of a scan."""
-
-    grammar: CompiledGrammar
-    store: Store
-    spans: list[SourceSpan]
 
 
 class _Block(NamedTuple):
@@ -144,14 +135,10 @@ class Scan:
         """Whether `wait` would not wait."""
         return not any(thread.is_alive() for thread in self._threads)
 
-    def held(self) -> AbstractContextManager[object]:
-        """Nothing is added to `store` and `spans` as long as this is entered."""
-        return self._turn
-
-    def so_far(self) -> Scanned:
+    def so_far(self) -> Scan:
         """All that was scanned until now; the scan goes on."""
         found = copy.copy(self)
-        with self.held():
+        with self._turn:  # nothing is added to `store` and `spans` meanwhile
             found.store, found.spans = self.store.so_far(), copy.deepcopy(self.spans)
         return found
 

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
+from tflogscope.grammar.load import packaged_toml
+
 SCHEMA_VERSION = 5  # changing a column's meaning raises it
 
-TABLES: tuple[str, ...] = (
-    "timeline",
-    "ops",
-    "functions",
-    "nodes",
-    "rewrites",
-    "primitives",
-    "coverage",
-    "findings",
-    "time",
-    "ledger",
-    "stacks",
-)
+TABLES = tuple(name for name in packaged_toml("tables.toml") if name != "runs")  # that of a store
 
 DATETIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6f"  # ISO 8601, as the log prints it: without a zone
 SLICE_ROWS = 100_000  # as many as are turned into text at once
