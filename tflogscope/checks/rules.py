@@ -21,7 +21,7 @@ from tflogscope.checks.evidence import (
 )
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
-from tflogscope.model.common.frames import only
+from tflogscope.model.common.frames import first_of_each, only
 from tflogscope.model.common.names import op_of_kernel
 from tflogscope.model.common.once import once
 from tflogscope.model.common.verbose import MADE
@@ -175,18 +175,13 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
     What TensorFlow traces for itself does not count. Functions called under a GradientTape
     (`__forward_…`) and others are counted apart.
     """
-    same = evidence.run.python_functions.filter(pl.col("made_by").is_null())
+    keys = ["function", "flavour", "function_uid"]
+    own = evidence.run.python_functions.filter(pl.col("made_by").is_null())
+    own = first_of_each(own.select(*keys, "python_function"), keys)
+    calls = evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
     return (
-        evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
-        .unique(["function", "flavour", "function_uid"], keep="first", maintain_order=True)
-        .join(
-            same.select("function", "flavour", "function_uid", "python_function").unique(
-                ["function", "flavour", "function_uid"], keep="first", maintain_order=True
-            ),
-            on=["function", "flavour", "function_uid"],
-            nulls_equal=True,
-            maintain_order="left",
-        )
+        first_of_each(calls, keys)
+        .join(own, on=keys, nulls_equal=True, maintain_order="left")
         .group_by("function", "python_function", maintain_order=True)
         .agg(
             pl.col("source").first(),

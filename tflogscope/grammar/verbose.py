@@ -17,7 +17,8 @@ VERBOSE_KEYS = {
     "era", "meaning", "markers", "versions", "components", "layout", "field", "sample",
     "mkl_call", "mkl_banner",
 }  # fmt: skip
-_LAYOUT_KEYS = {"name", "lie", "event", "events", "text", "where", "other_than", "whole"}
+_LAYOUT_OPTIONS = {"lie", "event", "where", "other_than", "whole"}
+_LAYOUT_KEYS = {"name", "events", "text"} | _LAYOUT_OPTIONS
 
 
 class Layout(NamedTuple):
@@ -107,12 +108,8 @@ def _layout(content: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
         components=tuple(content.get("components", ("",))),
         events=entry["events"],
         fields=fields,
-        where=entry.get("where", {}),
         free=free,
-        event=entry.get("event"),
-        other_than=entry.get("other_than"),
-        whole=entry.get("whole", False),
-        lie=entry.get("lie"),
+        **{key: entry[key] for key in _LAYOUT_OPTIONS & entry.keys()},
     )
 
 

@@ -83,18 +83,12 @@ class Store:
         """A table of some of the runs, with a first column `run`."""
         if not rows:
             return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
-        versions = dict.fromkeys(row["schema_version"] for row in rows)
-        return pl.concat(
-            in_todays_columns(
-                table,
-                self._read(
-                    MISSING.get(version, {}).get(table, table),
-                    [row for row in rows if row["schema_version"] == version],
-                ),
-                version,
-            )
-            for version in versions
-        )
+        frames = []
+        for version in dict.fromkeys(row["schema_version"] for row in rows):
+            same = [row for row in rows if row["schema_version"] == version]
+            found = self._read(MISSING.get(version, {}).get(table, table), same)
+            frames.append(in_todays_columns(table, found, version))
+        return pl.concat(frames)
 
     def _read(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
         """The files of a table, with a first column `run`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.model.common.frames import first_of_each
 from tflogscope.model.run import Run
 from tflogscope.model.slices.own_times import own_times
 from tflogscope.model.slices.preparations import MODE
@@ -69,11 +70,7 @@ def _with_preparations(run: Run) -> pl.DataFrame:
     own = own_times(run.slices)
     texts = run.drawn.texts.with_row_index("text")
     keys = ["function", "function_uid"]
-    calls = (
-        texts.filter(kind="call")
-        .drop_nulls("stack")
-        .unique(keys, keep="first", maintain_order=True)
-    )
+    calls = first_of_each(texts.filter(kind="call").drop_nulls("stack"), keys)
     prepared = texts.filter(mode=MODE).select("text", *keys)
     prepared = prepared.join(
         calls.select(*keys, "stack"), on=keys, how="left", nulls_equal=True, maintain_order="left"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
-from tflogscope.model.common.frames import looked_up
+from tflogscope.model.common.frames import first_of_each, looked_up
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.pictures.activity import Gap
 from tflogscope.model.reasons import rules as reason_rules
@@ -205,15 +205,12 @@ def _longest(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
     """What is said of executions, the distinct ones, with what is known of their nodes."""
     texts = run.drawn.texts.select(*_TEXTS).select(pl.all().gather(used))
-    nodes = run.nodes.select(*_KEYS, *_OF_NODES).unique(_KEYS, keep="first", maintain_order=True)
-    rewrites = (
-        run.rewrites.drop_nulls("node")
-        .select(*_KEYS, rewrite_line="line", from_op="from_op")
-        .unique(_KEYS, keep="first", maintain_order=True)
-    )
-    known = {"on": _KEYS, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    texts = texts.join(nodes, **known)  # type: ignore[arg-type]  # the options of a join
-    return texts.join(rewrites, **known)  # type: ignore[arg-type]
+    nodes = run.nodes.select(*_KEYS, *_OF_NODES)
+    rewrites = run.rewrites.drop_nulls("node").rename({"line": "rewrite_line"})
+    for known in (nodes, rewrites.select(*_KEYS, "rewrite_line", "from_op")):
+        own = first_of_each(known, _KEYS)
+        texts = texts.join(own, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
+    return texts
 
 
 def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
@@ -222,31 +219,26 @@ def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Se
     used = frame["primitive"].drop_nulls().unique().sort()
     said = run.primitives.select(pl.col(columns).gather(used.cast(pl.UInt32)))
     words = said.unique(maintain_order=True)
-    number = said.join(
-        words.with_row_index("number"),
-        on=columns,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )["number"]
-    return words, frame["primitive"].replace_strict(
-        used, number, default=None, return_dtype=pl.Int64
+    rows = words.with_row_index("number")
+    same = said.join(rows, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    numbers = frame["primitive"].replace_strict(
+        used, same["number"], default=None, return_dtype=pl.Int64
     )
+    return words, numbers
 
 
 def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) -> Columns:
     """One row per slice; −1 is nothing."""
     primitive = frame["primitive"]
-    facts = run.primitives.select(
-        pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32))
-    ).select(pl.col("line").cast(pl.Int64), us="duration_us")
+    facts = run.primitives.select(pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32)))
     text = frame.select(
         pl.col("text").replace_strict(used, range(len(used)), default=None)
     ).to_series()
     places = frame.select("row", place=pl.int_range(pl.len())).filter(primitive.is_null())
     owners = frame.select(row=pl.when(primitive.is_not_null()).then("row"))
     owner = looked_up(owners, places, "row")["place"]
-    line = pl.Series(frame["line"].cast(pl.Int64)).zip_with(primitive.is_null(), facts["line"])
+    line = frame["line"].cast(pl.Int64)
+    line = line.zip_with(primitive.is_null(), facts["line"].cast(pl.Int64))
     columns = Columns()
     begin, end = frame["begin_ns"].to_numpy(), frame["end_ns"].to_numpy()
     columns.add("track", frame["track"].to_numpy())
@@ -269,7 +261,8 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
         "owner", np.where(owner.is_null().to_numpy(), 0, np.nan_to_num(back)).astype(np.int64)
     )
     # What a primitive's line says; of an execution what it would have taken without the log.
-    own = pl.Series(frame["work_us"]).zip_with(primitive.is_null(), facts["us"].cast(pl.Float64))
+    took = facts["duration_us"].cast(pl.Float64)
+    own = frame["work_us"].zip_with(primitive.is_null(), took)
     nanoseconds = (own * 1000).round().clip(-1, 2**53).cast(pl.Int64)
     columns.add("own", nanoseconds.fill_null(-1).to_numpy())
     return columns
@@ -290,23 +283,14 @@ def raw_lines(run: Run) -> dict[str, dict[str, str]]:
         InputError: an input can't be read any more.
     """
     first = pl.lit(run.coverage["source"].first()).alias("source")
-    named = (
-        pl.concat(
-            [
-                run.findings.select(
-                    "source",
-                    line=pl.col("lines").str.split(";").list.eval(pl.element().cast(pl.UInt64)),
-                ).explode("line"),
-                run.ops.select(first, line="first_line"),
-                run.summary.functions.select(first, line="first_line"),
-                run.summary.lines.select("source", line="first_line"),
-            ],
-            how="vertical_relaxed",
-        )
-        .drop_nulls()
-        .unique()
-        .sort("line")
-    )
+    numbers = pl.col("lines").str.split(";").list.eval(pl.element().cast(pl.UInt64))
+    frames = [
+        run.findings.select("source", line=numbers).explode("line"),
+        run.ops.select(first, line="first_line"),
+        run.summary.functions.select(first, line="first_line"),
+        run.summary.lines.select("source", line="first_line"),
+    ]
+    named = pl.concat(frames, how="vertical_relaxed").drop_nulls().unique().sort("line")
     return {
         source.name: _read(source, named.filter(source=source.name)["line"].head(_MOST).to_list())
         for source in run.sources
