@@ -84,7 +84,7 @@ def find_policy(directory: Path) -> Policy:
     """The policy of the nearest tflogscope.toml, or pyproject.toml with a table for it.
 
     They are looked for from `directory` upwards. As ruff does, the first of both comes first in a
-    folder, and files without the table are passed over; without any, it is the default policy.
+    folder, and files without the table are skipped; without any, it is the default policy.
 
     Raises:
         UsageError: a file on the way is not TOML, or a key or value of the table is wrong.

@@ -1,4 +1,4 @@
-"""What `tflogscope explain --primitive` says: each problem, its time, what was passed over."""
+"""What `tflogscope explain --primitive` says: each problem, its time, what was skipped."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
 
 
 def _refused(rows: list[Facts]) -> Iterator[doc.Section]:
-    """Why implementations were passed over."""
+    """Why implementations were skipped."""
     said: list[doc.Node] = [doc.Item(_refusal(each)) for each in rows[:_SHOWN]]
     if said:
-        yield doc.Section("Implementations passed over", said)
+        yield doc.Section("Implementations skipped", said)
 
 
 def _refusal(row: Facts) -> doc.Text:

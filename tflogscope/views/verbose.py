@@ -16,7 +16,7 @@ def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:
     if said.external.height:
         yield doc.Fact("external", "kernels from other libraries: ", _each(said.external.rows()))
     if said.refused.height:
-        yield doc.Fact("refused", "implementations passed over: ", _refused(said))
+        yield doc.Fact("refused", "implementations skipped: ", _refused(said))
 
 
 def mkl_facts(said: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:

@@ -35,7 +35,7 @@ def verbose_facts(events: Events) -> Entry:
     `made` are creations of primitives, and how long they took, with what is nested in them.
     `partitions` are runs of the graph API by kind, `compiled` its compilations; `inside_us` is the
     time of `inside` primitives, which is in that of the partitions. `calls` are oneMKL's, by
-    function. `refused` says why an implementation was passed over: primitive, implementation,
+    function. `refused` says why an implementation was skipped: primitive, implementation,
     reason, place; `failed` the same where no primitive was made then. `open` began and have no
     end: event, primitive, implementation, problem. `filters`: what the log was limited to.
     """
@@ -100,7 +100,7 @@ def _inside(ran: pl.DataFrame) -> tuple[int, float]:
 
 
 def _refused(primitives: pl.DataFrame) -> pl.DataFrame:
-    """Lines of implementations that were passed over, of primitives and not of patterns."""
+    """Lines of implementations that were skipped, of primitives and not of patterns."""
     lines = primitives.filter(
         (pl.col("event") == "create:dispatch") & pl.col("message").is_not_null()
     )

@@ -62,7 +62,7 @@ def _open(said: Entry) -> Iterator[Finding]:
 
 
 def passed_over(evidence: Evidence, primitives: pl.Series) -> list[dict[str, Any]]:
-    """Why implementations of some primitives were passed over, as far as the log says it."""
+    """Why implementations of some primitives were skipped, as far as the log says it."""
     refused = _said(evidence).refused
     return _passed(refused.filter(pl.col("primitive").is_in(primitives.implode())))
 

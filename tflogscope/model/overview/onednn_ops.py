@@ -53,7 +53,7 @@ def primitive_ops(primitives: pl.DataFrame, empty: pl.DataFrame) -> pl.DataFrame
 
 
 def explain_primitive(primitives: pl.DataFrame, name: str) -> dict[str, Any]:
-    """What each problem of a primitive took to make and to run, and what was passed over for it.
+    """What each problem of a primitive took to make and to run, and what was skipped for it.
 
     Raises:
         UsageError: the log has no line of it.
