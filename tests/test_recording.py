@@ -489,6 +489,19 @@ def test_analyze_shows_which_tensorflow_was_recorded(
         assert shown in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("begun", ["tf", "tflogscope comp", "2026-11-2", "I0000 00:0"])
+@pytest.mark.parametrize("before", ["", "a prompt "])
+def test_a_record_may_come_in_two_pieces(before: str, begun: str) -> None:
+    """A program that waits for a processor while it writes one."""
+    output: list[bytes] = []
+    pass_on = PassOn(output.append, lambda _: None)
+    pass_on.feed(f"{before}{begun}".encode())
+    pass_on.idle(surely=False)
+    assert b"".join(output).decode() == before
+    pass_on.idle()
+    assert b"".join(output).decode() == before + begun
+
+
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_pieces_of_any_size_are_sorted_alike(size: int) -> None:
     text = (NODE + "a\n" + DUMP + VERBOSE + "b\n" + WARNING).encode()

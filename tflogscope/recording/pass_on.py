@@ -190,8 +190,14 @@ class PassOn:
         self._in_dump = self._failed = False
         return end
 
-    def idle(self) -> None:
-        """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
+    def idle(self, *, surely: bool = True) -> None:
+        """Nothing came for a while: a line that is still open is a prompt, unless it is log.
+
+        Not `surely`: what a record may begin with waits for the rest of it, for the program may
+        wait for a processor in the middle of writing one.
+        """
+        if not surely and _MAY_BE_TORN.fullmatch(self._held or self._open):
+            return
         if self._may_be_status:
             self._output(b"".join(self._may_be_status))
         self._may_be_status = None

@@ -28,6 +28,7 @@ from tflogscope.sources.readers import PIECE, widen
 _PIECES = 64  # that are read at once: a terminal has no more than 4 kB in each
 _REST_SECONDS = 0.004  # a program that wakes no reader at each record writes it in half the time
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
+_SURE = 10  # waits, after which the beginning of a record is one, too
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
 _HIDDEN = 1 << 13  # bytes of what could not be shown that are kept
 _DRAIN_SECONDS = 1.0  # how long after the command's end what it left running may still write
@@ -147,8 +148,10 @@ def _read(
 ) -> bool:
     """Keep and pass on what comes until the command has ended; whether more would come."""
     last = None  # when to stop
+    quiet = 0  # waits in a row in which nothing came
     while True:
         ready = _something_comes(channel.reader)
+        quiet = 0 if ready else quiet + 1
         if ready:
             data = _what_came(channel.reader)
             if not data:
@@ -158,7 +161,7 @@ def _read(
             kept.write(data)
             pass_on.feed(data)
         else:
-            pass_on.idle()
+            pass_on.idle(surely=quiet >= _SURE)
         kept.flush_now_and_then()
         now = time.monotonic()
         if channel.rest_s:
