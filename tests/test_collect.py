@@ -20,6 +20,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.deep import first_quick
 from tests.dying import die, die_once
 from tests.killing import ended_at
 from tests.samples import path_of, run_of
@@ -583,7 +584,9 @@ def test_a_store_that_can_not_be_written_is_an_error(logs: Path, tmp_path: Path)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", first_quick((each,) for each in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP))
+)
 def test_no_worker_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
     """A worker that has work for ever ends with its parent."""
     program = tmp_path / "parent.py"

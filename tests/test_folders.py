@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.command import run_command
+from tests.deep import first_quick
 from tests.samples import path_of
 from tflogscope.errors import OutputError
 from tflogscope.exports.atomic import refuse_bad_target
@@ -87,7 +88,14 @@ def test_a_folder_that_may_not_be_written_is_refused_before_any_work(
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no folder that is in use")
 @pytest.mark.parametrize(
     "command",
-    [["check", str(LOG)], ["record", "-o", "run.log", "--", "true"], ["collect", str(LOG)]],
+    first_quick(
+        (words,)
+        for words in (
+            ["check", str(LOG)],
+            ["record", "-o", "run.log", "--", "true"],
+            ["collect", str(LOG)],
+        )
+    ),
 )
 def test_a_current_directory_that_is_gone_is_said(tmp_path: Path, command: list[str]) -> None:
     gone, more = tmp_path / "gone", ["-o", str(tmp_path / "store")]
@@ -112,7 +120,7 @@ def test_a_folder_that_may_not_be_searched_is_in_no_repository(
     assert repository(tmp_path) is None
 
 
-@pytest.mark.parametrize("threads", ["0", "", "-1", "many"])
+@pytest.mark.parametrize("threads", first_quick((each,) for each in ("0", "", "-1", "many")))
 def test_no_number_of_threads_is_a_fault(threads: str) -> None:
     command = [sys.executable, "-m", "tflogscope", "ops", str(LOG), "--format", "csv"]
     environment = {**os.environ, "POLARS_MAX_THREADS": threads}

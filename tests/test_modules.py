@@ -96,6 +96,7 @@ def test_no_module_is_there_for_tests_alone() -> None:
     assert set(FILES) - used == EXEMPT
 
 
+@pytest.mark.thorough
 def test_no_function_is_there_for_tests_alone() -> None:
     functions = {name for module, tree in trees().items() for name in defined(module, tree.body)}
     functions = {name for name in functions if name.rpartition(".")[0] not in EXEMPT}
