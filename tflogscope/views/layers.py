@@ -67,7 +67,6 @@ def step_strip(run: Run) -> Markup | None:
     name = steps["function"][0]
     said = f"{count_of(len(took), 'later call')} of {name} in order: median {duration(median)}"
     over = int((took > top).sum())
-    said += f", longest {duration(float(took.max()))}"
     said += f"; {count_of(over, 'bar')} cut at {_CUT} medians" if over else ""
     return element("figure", element("figcaption", said), svg, id="step-strip")
 

@@ -17,7 +17,7 @@ from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element, stretched_svg
 
 _LEAST = 0.005  # of the run, for a phase to have a row of its own
-_REPEATS = 0.1  # of what repeats
+_REPEATS = 0.05  # of what repeats
 _COLUMNS = (
     Column("phase", "phase", least=12),
     Column("us", "time", "us"),

@@ -114,7 +114,7 @@ def _title(activity: Activity, slices: Slices) -> str:
     begin = _moment(slices.origin_us, activity.first_ns)
     end = _moment(slices.origin_us, activity.last_ns)
     end = end[11:] if end[:10] == begin[:10] else end
-    return f"{begin} to {end} ({duration(span / 1000)}). {column}"
+    return f"{begin} to {end} ({duration(span / 1000)} as recorded). {column}"
 
 
 def _moment(origin_us: int, ns: int) -> str:

@@ -214,7 +214,7 @@ class PythonLines:
         """What each line of the program asked for, the most eager time first.
 
         Columns: source, first_line, python, function (of Python), eager_runs and eager_us without
-        calls, calls, graph_runs and graph_us of nodes that it made, ops: eager op types, the most
+        calls, calls, graph_runs and graph_us of nodes that it made, ops: op types, the most
         time first. Empty in logs that `record` did not make.
         """
         if self.stacks.is_empty():
@@ -227,7 +227,7 @@ class PythonLines:
         eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
         us = pl.col("cost_us")
-        by_op = ran.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
+        by_op = ran.filter(eager | graph).group_by("python", "op").agg(us.sum(), runs=pl.len())
         ops = (
             by_op.sort("cost_us", "runs", "op", descending=[True, True, False])
             .group_by("python", maintain_order=True)

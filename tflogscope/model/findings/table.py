@@ -39,6 +39,7 @@ from tflogscope.model.pipeline import Evidence
 
 WORTH_A_LOOK = threshold("warning.share")
 LEAST_WARNED_US = threshold("warning.least_us")
+_UNSURE = threshold("warning.unsure_share")
 _LINES = 8  # of the evidence
 _LEAST_US = 1.0  # less is not worth a sentence, and is "0 µs" on screens
 
@@ -74,11 +75,12 @@ def _table(found: list[Finding], evidence: Evidence) -> pl.DataFrame:
 def lead_of(evidence: Evidence) -> Entry | None:
     """What a verdict says of the first finding that is an error, else a warning.
 
-    Without any it is the first note that `leads`: a setting of the program's that may cost time,
-    which the log can't say. `message` is what an error said, `edit` the line of the program to
-    change, where that is not the one at which it shows.
+    Without any it is the first that would be one on an idle machine (`unsure`), else the first note
+    that `leads`: a setting of the program's that may cost time, which the log can't say. `message`
+    is what an error said, `edit` the line of the program to change, where that is not the one at
+    which it shows.
     """
-    notes = list[Entry]()
+    unsure, notes = list[Entry](), list[Entry]()
     for finding in owned(evidence)[0]:
         row, facts = rows("finding")[finding.id], _facts(finding)
         edit = facts.get("edit") or _set_at(row, evidence)
@@ -86,8 +88,10 @@ def lead_of(evidence: Evidence) -> Entry | None:
         lead = Entry(id=row.id, words=words, message=message, edit=edit)
         if _severity(finding, row, evidence) != "note":
             return lead
+        if _is_unsure(finding, evidence) and _is_much(finding, evidence, _UNSURE):
+            unsure.append(Entry(id=row.id, words=words, message=message, edit=edit, unsure=True))
         notes += [lead] * bool(facts.get("leads"))
-    return next(iter(notes), None)
+    return next(iter([*unsure, *notes]), None)
 
 
 def _set_at(row: Row, evidence: Evidence) -> str | None:
@@ -206,15 +210,22 @@ def _facts(finding: Finding) -> dict[str, Any]:
 def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     if row.severity:
         return row.severity
+    much = _is_much(finding, evidence, WORTH_A_LOOK) and not _is_unsure(finding, evidence)
+    return "warning" if much or finding.facts.get("worth_a_look") else "note"
+
+
+def _is_much(finding: Finding, evidence: Evidence, share: float) -> bool:
+    """Whether its time is that share of the whole that it is a part of, and worth a warning."""
     span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
-    much = whole and whole.part_us >= max(WORTH_A_LOOK * whole.us, LEAST_WARNED_US)
+    return bool(whole and whole.part_us >= max(share * whole.us, LEAST_WARNED_US))
+
+
+def _is_unsure(finding: Finding, evidence: Evidence) -> bool:
+    """Whether it is about gaps and waits on a machine that other processes used."""
     waits = finding.id in waiting_owners() and "computed" not in finding.facts
-    if waits and is_busy(evidence.recorded):
-        much = False
-    much = much or finding.facts.get("worth_a_look")
-    return "warning" if much else "note"
+    return waits and is_busy(evidence.recorded)
 
 
 def avoidable_table(evidence: Evidence) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS
+from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS, PYTHON_OP
 from tflogscope.model.ledger.stretches import wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 
@@ -21,14 +21,14 @@ _IDLE = (*PLUMBING_OPS, "NoOp")
 def computing_nodes(run: Tables) -> pl.DataFrame:
     """The rows of the table `nodes` that ran and compute.
 
-    What calls functions is left out, for its nodes have rows of their own, unless XLA compiled it;
-    so is what waits, and what tf.data runs.
+    What calls functions of graphs is left out, for its nodes have rows of their own, unless XLA
+    compiled it; so is what waits, and what tf.data runs.
     """
     keys = ["function", "function_uid"]
     data = run.functions.filter(flavour="dataset")[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     op = pl.col("op")
-    calling = op.str.contains(CALLING_OPS).fill_null(value=True)
+    calling = op.str.contains(CALLING_OPS).fill_null(value=True) & (op != PYTHON_OP)
     compiled = pl.col("attributes").str.contains(COMPILED_ATTRIBUTE, literal=True)
     idle = wait_of(op).is_not_null() | op.is_in(_IDLE)
     return nodes.filter(~calling | compiled, ~idle, pl.col("executions") > 0)

@@ -143,7 +143,6 @@ def busiest_of(run: Tables) -> Busiest | None:
 
 def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
-    span = span_of_run(run.time)
     columns = ["id", "severity", "time_us", "python", "advice"]
     findings = said.findings[columns].hstack(run.avoidable).to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
@@ -168,12 +167,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     if first and (errors or said.eager.kinds or said.graph.kinds):
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
-        if (time := first["time_us"]) is not None:
-            of = whole_of(time, first["in_loops_us"], run.repeated, span)
-            known = (
-                {"span": of.us, "in_loops": of.in_loops, "share": of.part_us / of.us} if of else {}
-            )
-            facts["saves"] = {"time": of.part_us if of else time, **known}
+        facts["saves"] = _saves(first, run)
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         alone = onednn_verdict(said)
@@ -183,14 +177,42 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     untimed = not said.eager.has_durations and not said.graph.has_durations
     if untimed or (eager and eager.total_us is None):
         return "no-times", facts | {"graph": not untimed}
+    return "nothing-found", facts | _no_warning(said, findings, run)
+
+
+def _no_warning(said: Summary, findings: list[dict[str, Any]], run: Tables) -> dict[str, Any]:
+    """What a verdict says where nothing is sure to cost much time."""
     found = {each["id"]: _first_change(each["advice"]) for each in findings}
+    facts: dict[str, Any] = {}
+    if said.lead and said.lead.get("unsure"):
+        return _suspected(said.lead, findings, said, run)
     if said.lead:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
     if not threads_of_service(said.functions):  # loops are of other threads than what is one-time
         facts |= _making(run)
-    return "nothing-found", facts | _compute(said, run) | _waiting(run)
+    return facts | _compute(said, run) | _waiting(run)
+
+
+def _suspected(
+    lead: Entry, findings: list[dict[str, Any]], said: Summary, run: Tables
+) -> dict[str, Any]:
+    """What a verdict says of a finding that a busy machine may have made."""
+    row = next(each for each in findings if each["id"] == lead.id)
+    place = row["python"]
+    suspect = {"words": lead.words, "place": place, "inside": _inside(place, said)}
+    return {"suspect": suspect, "saves": _saves(row, run), "place": place, "edit": lead.edit}
+
+
+def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
+    """What a verdict says of the time that a finding has, and of what it is a part."""
+    if (time := finding["time_us"]) is None:
+        return None
+    of = whole_of(time, finding["in_loops_us"], run.repeated, span_of_run(run.time))
+    if of is None:
+        return {"time": time}
+    return {"time": of.part_us, "span": of.us, "in_loops": of.in_loops, "share": of.part_us / of.us}
 
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:

@@ -75,6 +75,8 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
         "unread-onednn-lines": recorded.onednn_unread_lines,
     }
     found: dict[str, Facts] = {id_: {} for id_, here in holds.items() if here}
+    if "no-onednn-lines" in found:
+        found["no-onednn-lines"]["asked"] = _asked_for_lines(evidence)
     found |= {id_: {"count": count} for id_, count in counts.items() if count}
     if counts["unread-onednn-lines"] > MOST_UNREAD:
         found["unread-onednn-lines"]["rows"] = MOST_UNREAD
@@ -89,6 +91,12 @@ def _has_end(evidence: Evidence) -> bool:
     spans = evidence.events.spans
     parted = any(span.account.process for span in spans)
     return parted or has_end(evidence.recorded_as, [span.tail for span in spans])
+
+
+def _asked_for_lines(evidence: Evidence) -> bool:
+    """Whether `record` says that the program ran with ONEDNN_VERBOSE."""
+    environment = (evidence.recorded_as or {}).get("environment")
+    return isinstance(environment, dict) and environment.get("ONEDNN_VERBOSE") in ("1", "2")
 
 
 def _without_ends(evidence: Evidence, eager: Entry) -> bool:
