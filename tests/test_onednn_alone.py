@@ -7,9 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import tflogscope
 from tests.command import run_command
 from tests.samples import path_of, run_of
 from tflogscope.errors import UsageError
+from tflogscope.model.overview.onednn_ops import explain_primitive
 
 MATMUL = (
     "onednn_verbose,v1,primitive,exec,cpu,matmul,{},undef,src:bf16::blocked:ab::f0 "
@@ -84,3 +86,51 @@ def test_what_is_tried_first_is_no_reference_code(tmp_path: Path) -> None:
     said = _words(run_command("analyze", str(log)).stdout)
     assert "reorder simple:any 1 run" in said
     assert "concat simple:any 1 run" not in said
+
+
+# MindSpore 2.10.0 (oneDNN 3.10.1), ONEDNN_VERBOSE=profile,dispatch: this convolution runs reorders.
+CONVOLUTION = (
+    "forward_training,src:f32::blocked:{0}::f0 wei:f32::blocked:abcd::f0 bia:undef::undef::: "
+    "dst:f32::blocked:{0}::f0,,alg:convolution_direct,"
+    "mb2_ic3oc8_ih16oh14kh3sh1dh0ph0_iw16ow14kw3sw1dw0pw0,{1}"
+)
+TRIED = "onednn_verbose,v1,primitive,create:dispatch,convolution,cpu,convolution,brdgmm_dw:undef,"
+WHY = (
+    "unsupported feature for implementation: non-grouped convolution in depthwise convolution "
+    "implementation,src/cpu/x64/jit_brdgmm_dw_conv.cpp:181"
+)
+ASKED = TRIED + CONVOLUTION.format("abcd", WHY)
+INSIDE = (
+    "onednn_verbose,v1,primitive,create:dispatch,reorder,cpu,reorder,jit_direct_copy:uni,undef,"
+    "src:f32::blocked:abcd::f0 dst:f32::blocked:acdb::f0,,,2x3x16x16,memory formats for src and "
+    "dst tensors do not match,src/cpu/x64/jit_uni_reorder_direct_copy.cpp:314"
+)
+CREATED = (
+    "onednn_verbose,v1,primitive,create:cache_miss,cpu,convolution,jit_uni_ncsp:conv+ref:any,"
+    + CONVOLUTION.format("abcd", "0.181885")
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "failed"),
+    [
+        ([ASKED, TRIED + CONVOLUTION.format("acdb", WHY), INSIDE, CREATED], []),
+        ([ASKED, INSIDE], ["convolution", "reorder"]),
+        ([INSIDE, ASKED, CREATED], ["reorder"]),
+        ([ASKED, CREATED, INSIDE], ["reorder"]),
+    ],
+    ids=["inside", "not-created", "before", "behind"],
+)
+def test_what_a_primitive_asks_for_has_not_failed(
+    tmp_path: Path, lines: list[str], failed: list[str]
+) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("\n".join(["onednn_verbose,v1,info,oneDNN v3.10.1 (commit N/A)", *lines, ""]))
+    findings = tflogscope.open_log(log).findings.filter(id="no-implementation")
+    assert sorted(findings["subject"]) == failed
+
+
+def test_a_hint_lists_primitives_in_order() -> None:
+    with pytest.raises(UsageError) as raised:
+        explain_primitive(pl.DataFrame({"primitive": ["softmax", "reorder", "matmul"]}), "?")
+    assert raised.value.hint == "There are matmul, reorder, softmax."

@@ -60,7 +60,7 @@ def explain_primitive(primitives: pl.DataFrame, name: str) -> dict[str, Any]:
     """
     mine = primitives.filter(pl.col("primitive") == name)
     if mine.is_empty():
-        known = primitives["primitive"].drop_nulls().unique().to_list()
+        known = primitives["primitive"].drop_nulls().unique().sort().to_list()
         raise UsageError("no line of such a primitive", name, did_you_mean(name, known))
     us, event = pl.col("duration_us"), pl.col("event")
     ran = mine.filter(event.is_in(_RAN))
