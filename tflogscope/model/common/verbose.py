@@ -123,19 +123,17 @@ def _failed(primitives: pl.DataFrame, refused: pl.DataFrame) -> pl.DataFrame:
     last = done.group_by(*keys).agg(done_at=pl.col("at").max())
     joined = known.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
     left = joined.filter(pl.col("done_at").is_null() | (pl.col("done_at") < pl.col("at")))
-    return left.join(_nested(known, done, keys), on="row", how="anti").select(refused.columns)
+    return left.join(_nested(known, done), on="row", how="anti").select(refused.columns)
 
 
-def _nested(known: pl.DataFrame, done: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Refusals between the first one of a problem and the line that it was made: it asked for them.
+def _nested(known: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """Refusals whose next creation is another problem's, which may have asked for them.
 
-    A primitive that runs others makes their descriptors, whose creation has no line.
+    A primitive that runs others makes their descriptors first; these have no line of their own.
     """
-    ends = done.select("at", *(pl.col(key).alias(f"end_{key}") for key in keys), end="at")
-    inside = known.sort("at").join_asof(ends.sort("at"), on="at", strategy="forward")
-    own = pl.all_horizontal(pl.col(key).eq_missing(pl.col(f"end_{key}")) for key in keys)
-    began = pl.col("at").filter(own).min().over("end")
-    return inside.filter(pl.col("end").is_not_null() & (pl.col("at") > began)).select("row")
+    ends = done.select("at", end="event").sort("at")
+    inside = known.sort("at").join_asof(ends, on="at", strategy="forward")
+    return inside.filter(pl.col("end").str.starts_with("create")).select("row")
 
 
 def _open(primitives: pl.DataFrame) -> pl.DataFrame:
