@@ -120,6 +120,8 @@ def _failed(primitives: pl.DataFrame, refused: pl.DataFrame) -> pl.DataFrame:
         return refused.clear()
     keys = ["primitive", "problem", "attributes"]
     done = primitives.filter(pl.col("event").str.contains(_DONE))
+    if done.is_empty():  # as with ONEDNN_VERBOSE=dispatch, which has no other lines
+        return refused.clear()
     last = done.group_by(*keys).agg(done_at=pl.col("at").max())
     joined = known.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
     left = joined.filter(pl.col("done_at").is_null() | (pl.col("done_at") < pl.col("at")))
