@@ -127,6 +127,10 @@ def test_what_another_task_runs_is_dispatched() -> None:
     assert run.functions.filter(function="step")["calls"].to_list() == [4]
     assert {"no-executions", "stopped"}.isdisjoint(limits(run))
     assert run.check().passed
+    # It writes no checkpoint; what other tasks run has no end here, so the rest is Python.
+    phases = dict(run.time.select("phase", "wall_us").rows())
+    assert (phases["checkpoint"], phases["eager"]) == (0.0, 0.0)
+    assert phases["python"] > 2_000_000
 
 
 # ---- progress bars -------------------------------------------------------------------------------
@@ -189,6 +193,14 @@ def test_nothing_that_a_server_runs_is_unexpected(name: str) -> None:
     assert "stopped" not in limits(run)
 
 
+def test_a_server_waits_until_it_is_asked() -> None:
+    """A call begins where its function is named, not at the thread's record seconds before."""
+    phases = dict(run_of("ps_ps0__tf2.21.0").time.select("phase", "wall_us").rows())
+    assert phases["remote-wait"] > 11_000_000
+    assert phases["logging"] < 50_000
+    assert (phases["compute"], phases["eager"], phases["python"]) == (0.0, 0.0, 0.0)
+
+
 def test_the_part_of_a_function_that_a_server_runs_is_a_call_of_it() -> None:
     run = run_of("ps_ps0__tf2.21.0")
     called = run.timeline.filter(kind="call")
@@ -228,7 +240,7 @@ def test_lines_that_ray_left_out_are_counted(tmp_path: Path, *, colours: bool) -
 
 def test_what_a_worker_sends_is_not_its_compute() -> None:
     said = run_command("analyze", str(LOGS / "ps_worker0__tf2.21.0.log.zst")).stdout.decode()
-    assert "Most node time: " in said
+    assert "Most node time: " in " ".join(said.split())
     assert "_Send" not in said.partition("Where the time went")[0]
 
 

@@ -25,6 +25,7 @@ from tflogscope.model.common.names import function_columns
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions
 from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
 
 
@@ -72,7 +73,7 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
 
     Where no record enters a call (before 2.11), it begins with the thread's last record, or the end
     of its call, before the first record that names the function: Python code ran from there on, and
-    traced the function.
+    traced the function. In a server it begins with that record.
     """
     if calls["entered"].null_count() == 0:
         return calls.with_columns(
@@ -101,6 +102,8 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     # Another thread prints the end of a call; Python goes on after it.
     ended = pl.when(pl.col("before_end_time") <= pl.col("own")).then("before_end_time")
     since = pl.max_horizontal(pl.coalesce(rows(records["time"], last), "own"), ended)
+    if serves(events):  # another process asked
+        since = pl.col("own")
     return calls.hstack([*first, asked["before_end_time"]]).with_columns(
         begin=pl.when(known).then("entered").otherwise(since),
         begin_at=pl.when(known).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),

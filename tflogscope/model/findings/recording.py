@@ -85,7 +85,8 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
         facts |= _short_batch(error or "", evidence)
         if ending.status is None and (by_signal := _SIGNAL.match(error or "")):
             subject = by_signal[0]
-            facts["message"] = said.removeprefix(subject).lstrip(", ") or None
+            rest = said.removeprefix(subject).lstrip(", ")
+            facts["message"] = rest if rest.strip(".") else None
             facts |= {"native": True, **running_at(evidence)}
         meant = ending.signal is None and error is None and ending.status in _MEANT
         id_ = "exit-status" if meant else "crashed"

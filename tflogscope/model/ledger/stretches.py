@@ -209,15 +209,15 @@ class _Thread:
         """See `read_stretches`; its items are numbered from `first_item` on."""
         every = pl.concat([*self._preparations(), *self._spans()])
         spans = every.filter(pl.col("end") > pl.col("begin")).collect()
+        phases = spans["phase"].replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
         edges, order = first_open(
             spans["begin"].to_numpy(),
             spans["end"].to_numpy(),
-            spans["phase"]
-            .replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
-            .to_numpy(),
+            phases.to_numpy(),
             self._first,
             self._last,
         )
+        order[order > phases.to_numpy().max(initial=-1)] = _ORDER.index("python")  # nothing ran
         item, following = self._items_at(edges[:-1])
         phase = _PHASE_OF_ORDER[order]
         kept = begins(phase, item, following)
