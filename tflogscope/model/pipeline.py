@@ -29,7 +29,7 @@ from tflogscope.model.executions.node_runs import read_failed_nodes, read_node_r
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
 from tflogscope.model.rows.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
-from tflogscope.model.rows.spans import WithoutLog, asked_for, read_spans
+from tflogscope.model.rows.spans import WithoutLog, asked_for, read_spans, with_computed
 from tflogscope.model.rows.timeline import Timeline
 from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 
@@ -216,6 +216,11 @@ class Evidence:
     def spans(self) -> pl.DataFrame:
         """The same as spans, without the log (`spans.read_spans`)."""
         return read_spans(self.asked, self.without_log)
+
+    @cached_property
+    def computed(self) -> pl.DataFrame:
+        """The spans with how long the thread computed before each (`spans.with_computed`)."""
+        return with_computed(self.events, self.spans)
 
     @cached_property
     def without_log(self) -> WithoutLog:

@@ -22,7 +22,7 @@ from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, mo
 from tflogscope.model.findings.loops import SAVING, python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import DISPATCH_US, with_computed
+from tflogscope.model.rows.spans import DISPATCH_US
 
 _LEAST_CALLS = threshold("between-steps.least_calls")
 _STEADY = threshold("between-steps.steady_share")
@@ -274,7 +274,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 
 def _waits(evidence: Evidence, at: pl.Series, idle_us: float) -> dict[str, Any]:
     """Whether the gaps before spans are a wait for the most, and for how long Python computed."""
-    spans = with_computed(evidence.events, evidence.spans)
+    spans = evidence.computed
     ran = float(only(spans, is_among(spans["at"], at))["computed_us"].sum()) if spans.height else 0
     return {"waits": spans.height > 0 and ran < idle_us / 2, "ran": ran}
 

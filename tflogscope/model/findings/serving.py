@@ -15,7 +15,7 @@ from tflogscope.model.common.frames import looked_up
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import DISPATCH_US, LEAST, with_computed
+from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
 _IDLE_SHARE = threshold("between-steps.idle_share")
 
@@ -26,7 +26,7 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
     What a gap computed belongs to the function that its thread calls next.
     """
     threads = serving_threads(evidence)
-    spans = with_computed(evidence.events, evidence.spans.filter(pl.col("thread").is_in(threads)))
+    spans = evidence.computed.filter(pl.col("thread").is_in(threads))
     if spans.is_empty():
         return
     names = evidence.calls.select("at", "function")

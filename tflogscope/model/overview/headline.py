@@ -127,7 +127,7 @@ class Busiest(NamedTuple):
 
 @once
 def busiest_of(run: Tables) -> Busiest | None:
-    """What computes most (`computing_nodes`); None where the log has no times of nodes."""
+    """The op that computes most (`computing_nodes`); None where the log has no times of nodes."""
     own = computing_nodes(run)
     time = ranked_by(own)
     op = pl.col("op").str.strip_prefix(MERGED)
