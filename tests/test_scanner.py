@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from tests.twin import Twin
 from tflogscope.events.events import Events
 from tflogscope.events.scan import Scan
 from tflogscope.events.store import texts_of
+from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.load import load_grammar
 from tflogscope.sources import Source
 from tflogscope.sources.lines import read_blocks
@@ -228,6 +230,22 @@ def test_damaged_logs(kind: str, tmp_path: Path) -> None:
         damaged = KINDS[kind](raw_log(name)[:300_000], Random(seed))
         (tmp_path / "run.log").write_bytes(damaged)
         agree(tmp_path / "run.log")
+
+
+@pytest.mark.parametrize("name", ["function_mlp__tf2.13.1__vlog2", "bf16__tf2.10.1__vlog2"])
+def test_anchors_of_other_writers_text_are_rare(name: str) -> None:
+    """Where a record has one, each byte of it is looked at for each needle: `shape {` had."""
+    tables = compile_grammar(GRAMMAR).tables
+    messages = [line[40:] for line in raw_log(name).splitlines()]
+    for anchor in tables.anchors[: tables.anchor_count]:
+        one, two, three = (bytes([byte]) for byte in anchor.bytes[:3])
+        gaps = (anchor.second - 1, anchor.third - anchor.second - 1)
+        pattern = re.compile(
+            re.escape(one) + b".{%d}" % gaps[0] + re.escape(two) + b".{%d}" % gaps[1]
+            + re.escape(three)
+        )  # fmt: skip
+        hits = sum(bool(pattern.search(each)) for each in messages if b"_verbose," not in each)
+        assert hits < len(messages) / 200, pattern
 
 
 def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
