@@ -29,7 +29,7 @@ OWN = sorted(path.name.removesuffix(".log.zst") for path in (FOLDER / "logs").it
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(HOOK)
-    MARK = runpy.run_path(str(HOOK / "tflogscope_lines.py"))["_mark"]
+    MARK = runpy.run_path(str(HOOK / "tflogscope_stacks.py"))["_mark"]
 STACKS: list[dict[str, Any]] = tomllib.loads((FOLDER / "stacks.toml").read_text())["stack"]
 
 

@@ -25,7 +25,7 @@ try:
     if "TFLOGSCOPE_CLOCK" in os.environ:  # a run without a log
         import tflogscope_clock as hook  # type: ignore[import-not-found]  # it is beside this file
     else:
-        import tflogscope_lines as hook  # type: ignore[import-not-found]
+        import tflogscope_patches as hook  # type: ignore[import-not-found]
 
     sys.meta_path.insert(0, hook.finder())
 except Exception as error:  # noqa: BLE001  never the program's

@@ -15,7 +15,10 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from tflogscope_lines import Finder, _in_place_of  # type: ignore[import-not-found]  # it is beside this file
+from tflogscope_finder import (  # type: ignore[import-not-found]  # it is beside this file
+    Finder,
+    in_place_of,
+)
 
 _FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 _taken: dict[str, list[float]] = {}  # seconds, by full name
@@ -41,7 +44,7 @@ def _timed(original: Callable[..., Any], at: int) -> Callable[..., Any]:
 def _patch_tfe(module: Any) -> None:
     for name, at in ("Execute", 2), ("ExecuteCancelable", 2):
         original = getattr(module, f"TFE_Py_{name}")
-        setattr(module, f"TFE_Py_{name}", _in_place_of(original, _timed(original, at), module))
+        setattr(module, f"TFE_Py_{name}", in_place_of(original, _timed(original, at), module))
 
 
 def _write() -> None:
@@ -58,4 +61,4 @@ def _write() -> None:
 def finder() -> Any:
     """What changes the modules of a program whose calls are timed."""
     atexit.register(_write)
-    return Finder({"tensorflow.python.pywrap_tfe": _patch_tfe})
+    return Finder({"tensorflow.python.pywrap_tfe": _patch_tfe}, lambda _: None)
