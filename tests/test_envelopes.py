@@ -46,7 +46,7 @@ from tflogscope.native.library import library
 from tflogscope.sources.block import numbers_at
 from tflogscope.sources.envelopes import Chain
 from tflogscope.sources.pieces import Opened
-from tflogscope.sources.streams import recognise
+from tflogscope.sources.recognise import recognise
 
 GRAMMAR = load_grammar()
 LOGS = (

@@ -2,9 +2,9 @@
 
 This layer owns the bytes. It finds the files (`discover`), reads them or spools pipes
 (`readers`), unpacks what is compressed (`decompress`), makes valid UTF-8 of what is not (`text`),
-cuts it at line ends (`lines`), takes off what launchers and containers put around lines
-(`envelopes`), and parts an input with lines of several processes (`streams`). `source` ties these
-together. Nothing here knows what records say.
+cuts it at line ends (`lines`), sees by the first lines what launchers and containers put around
+each (`recognise`), takes it off (`envelopes`), and parts an input with lines of several processes
+(`streams`). `source` ties these together. Nothing here knows what records say.
 """
 
 from __future__ import annotations

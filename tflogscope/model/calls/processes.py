@@ -15,7 +15,7 @@ from tflogscope.model.common.names import WRAPPED
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions, with_places
 from tflogscope.sources.owners import Owners
-from tflogscope.sources.streams import CTEST
+from tflogscope.sources.recognise import CTEST
 
 # So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
 _STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
