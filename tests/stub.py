@@ -79,7 +79,7 @@ def open_with(
     """Fail in the way that the first input's name says, or give a made-up run."""
     name = os.path.basename(inputs[0])  # noqa: PTH119  a name may hold what a Path would drop
     if name.startswith("missing"):
-        raise InputError("no such file", name, "Check the name.")
+        raise InputError("no such file", name, "Check the path.")
     if name.startswith("nothing"):
         raise NothingRecognised("no record of TensorFlow or oneDNN", name)
     if name == "no memory":

@@ -58,7 +58,7 @@ def test_entries_that_did_not_occur_are_named(tmp_path: Path) -> None:
     baseline = known(tmp_path, before)
     assert verdict(before, baseline).notes == ()
     (note,) = verdict(now, baseline).notes
-    assert note.startswith("1 violation of the baseline did not occur: unexpected_eager ")
+    assert note.startswith("1 violation in the baseline did not occur: unexpected_eager ")
     assert "Neg" in note
     assert "Mul" not in note
 
@@ -151,7 +151,7 @@ def test_what_is_no_baseline_is_said_to_be_none(text: str, tmp_path: Path) -> No
     path.write_text(text)
     with pytest.raises(UsageError) as error:
         read_baseline(path)
-    assert error.value.hint == "Write it anew with --write-baseline."
+    assert error.value.hint == "Rewrite it with --write-baseline."
 
 
 def test_a_baseline_that_is_not_there_is_an_input_that_can_not_be_read(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_what_never_ends_is_not_waited_for(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(InputError, match="this is not a file"):
+        with pytest.raises(InputError, match="not a file"):
             read(name)
     reader, writer = os.pipe()  # as the shell's <(command)
     os.write(writer, b"{}")
@@ -217,8 +217,11 @@ def test_what_never_ends_is_not_waited_for(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"max_retraces = 0x{'f' * 9999}", "a number of thousands of digits is not a valid value"),
-        (f"after = [0x{'f' * 9999}]", "no place to count from a number of thousands of digits"),
+        (
+            f"max_retraces = 0x{'f' * 9999}",
+            "a number with thousands of digits is not a valid value",
+        ),
+        (f"after = [0x{'f' * 9999}]", "no place to count from a number with thousands of digits"),
         (f"{'.'.join('a' * 9999)} = 1", "nested too deeply"),
         (" . ".join(['"a.b"'] * 9999) + " = 1", "nested too deeply"),
         (".".join(['"a \\" b"', "'a b'", '""'] * 999) + " = 1", "nested too deeply"),
@@ -246,7 +249,7 @@ def test_a_folder_that_may_not_be_searched_is_no_default_policy(
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(InputError, match="Permission denied") as error:
         find_policy(tmp_path)
-    assert error.value.hint == "Name a policy with --policy."
+    assert error.value.hint == "Pass a policy with --policy."
 
 
 @pytest.mark.thorough

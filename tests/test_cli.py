@@ -147,12 +147,12 @@ def test_each_command_shows_an_example(cli: Run, command: str) -> None:
         (["ops", "--nonsense"], 2, "tflogscope: No such option: --nonsense"),
         (["ops", "x", "--format", "xml"], 2, "'xml' is not one of 'csv'"),
         (["export", "x"], 2, "Missing option '--table'"),
-        (["ops", "x", "-o", "y.xlsx"], 2, "tflogscope: y.xlsx: no format has the suffix '.xlsx'"),
-        (["ops", "x", "-o", "no/y.csv"], 2, "tflogscope: no: there is no such directory"),
+        (["ops", "x", "-o", "y.xlsx"], 2, "tflogscope: y.xlsx: unknown suffix '.xlsx'"),
+        (["ops", "x", "-o", "no/y.csv"], 2, "tflogscope: no: no such directory"),
         (["ops", "x", "-o", "/"], 2, "tflogscope: /: the file name has no suffix"),
         (["export", "x", "--table", "timelin"], 2, "Did you mean timeline?"),
         (["export", "x", "--table", "zzz"], 2, "There are timeline, ops"),
-        (["ops", "missing.log"], 3, "tflogscope: missing.log: no such file\nCheck the name."),
+        (["ops", "missing.log"], 3, "tflogscope: missing.log: no such file\nCheck the path."),
         (["analyze", "nothing.log"], 3, "tflogscope: nothing.log: no record of"),
         (["ops", "crash"], 4, "tflogscope: internal error: KeyError: '\\x1b[31m'"),
         (["ops", "interrupt"], 130, "tflogscope: interrupted"),
@@ -234,7 +234,7 @@ def test_a_program_that_may_not_be_read_is_said_with_what_to_do(
     assert main(["simulate", "train.py", "-o", "run.log"]) == 3
     assert capsys.readouterr().err == (
         "tflogscope: train.py: can't be read: Permission denied\n"
-        "Ask for permission to read it, or for a copy.\n"
+        "Get permission to read it, or a copy.\n"
     )
 
 
@@ -486,7 +486,7 @@ def test_an_existing_file_needs_force(cli: Run, tmp_path: Path, command: list[st
     target.write_text("old")
     code, _, err = cli(*command, "x", "-o", str(target))
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
     assert "--force" in err
     assert target.read_text() == "old"
     assert cli(*command, "x", "-o", str(target), "--force")[0] == 0
@@ -526,8 +526,8 @@ def test_what_standard_input_reads_is_never_the_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["diff", "PIPE", "PIPE"], "a pipe can be read only once"),
-        (["diff", "-", "-"], "a pipe can be read only once"),
+        (["diff", "PIPE", "PIPE"], "a pipe can only be read once"),
+        (["diff", "-", "-"], "a pipe can only be read once"),
         (["collect", "-", "-o", "STORE"], "-: collect reads files, not a pipe"),
         (["collect", "PIPE", "-o", "STORE"], "collect reads files, not a pipe"),
     ],

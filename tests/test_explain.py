@@ -81,7 +81,7 @@ def test_a_line_leads_to_its_execution(opened: Open) -> None:
     for line in (start, end):
         one = run.explain(line=line)["execution"]
         assert (one["line"], one["end_line"], one["status"]) == (start, end, "done")
-    with pytest.raises(UsageError, match="no execution begins or ends there") as caught:
+    with pytest.raises(UsageError, match="no execution starts or ends there") as caught:
         run.explain(line=other)
     assert f"begins on line {start}." in str(caught.value.hint)
 
@@ -112,13 +112,13 @@ def test_a_name_that_is_not_there_is_answered_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("Relu", "Grappler made it part of another op: explain --op _FusedMatMul."),
+        ("Relu", "Grappler fused it into another op: explain --op _FusedMatMul."),
         ("train_function", "It is a function: tflogscope timeline LOG --function"),
         ("__inference_train_function_809", "It is a function:"),
     ],
 )
 def test_what_is_no_op_of_its_own_is_answered_with_where_it_is(name: str, hint: str) -> None:
-    with pytest.raises(UsageError, match="no execution of such an op") as caught:
+    with pytest.raises(UsageError, match="no execution of this op") as caught:
         run_of(FIT).explain(op=name)
     assert str(caught.value.hint).startswith(hint)
 

@@ -119,7 +119,7 @@ def test_an_existing_file_needs_force_and_keeps_its_permissions(tmp_path: Path) 
     target = tmp_path / "ops.csv"
     target.write_bytes(b"old")
     target.chmod(0o604)
-    with pytest.raises(OutputError, match="exists already"), atomic_file(target):
+    with pytest.raises(OutputError, match="already exists"), atomic_file(target):
         pytest.fail("must not get here")
     assert target.read_bytes() == b"old"
     with atomic_file(target, force=True) as stream:
@@ -180,7 +180,7 @@ def test_a_link_is_replaced_itself_never_its_target(tmp_path: Path) -> None:
     precious.write_bytes(b"precious")
     link = tmp_path / "ops.csv"
     link.symlink_to(precious)
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         refuse_bad_target(link, force=False)
     with atomic_file(link, force=True) as stream:
         stream.write(b"new")
@@ -192,7 +192,7 @@ def test_a_link_is_replaced_itself_never_its_target(tmp_path: Path) -> None:
 def test_a_dangling_link_counts_as_a_file(tmp_path: Path) -> None:
     link = tmp_path / "ops.csv"
     link.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         refuse_bad_target(link, force=False)
     with atomic_file(link, force=True) as stream:
         stream.write(b"new")

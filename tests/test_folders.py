@@ -82,7 +82,7 @@ def test_a_folder_that_may_not_be_written_is_refused_before_any_work(
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
     with pytest.raises(OutputError, match="Permission denied") as error:
         refuse_bad_target(tmp_path / "page.html", force=False)
-    assert error.value.hint == "Name a file in a directory that you may write to."
+    assert error.value.hint == "Use a file in a directory that you can write to."
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no folder that is in use")
@@ -106,7 +106,7 @@ def test_a_current_directory_that_is_gone_is_said(tmp_path: Path, command: list[
     done = subprocess.run(run, cwd=gone, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        b"tflogscope: the current directory no longer exists\nChange to one that exists.\n",
+        b"tflogscope: the current directory no longer exists\nChange to an existing directory.\n",
     )
 
 

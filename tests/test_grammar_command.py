@@ -185,7 +185,7 @@ def test_each_command_that_reads_logs_has_the_option(
     }  # fmt: skip
     wrong = str(tmp_path / "nowhere")
     assert main([name, *arguments.get(name, [log]), "--grammar", wrong]) == 2
-    assert f"{wrong}: this is not a directory with grammar files" in capsys.readouterr().err
+    assert f"{wrong}: not a directory with grammar files" in capsys.readouterr().err
     assert not Path(target).exists()
 
 

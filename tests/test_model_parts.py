@@ -34,12 +34,12 @@ def test_two_threads_at_one_time_are_two_processes(opened: Open) -> None:
 
 def test_files_with_a_thread_in_common_are_of_one_process(opened: Open) -> None:
     found = whys(opened, busy("tid", 1, 0), busy("tid", 1, 100_000))
-    assert found == ["they have thread ids in common"]
+    assert found == ["they share thread ids"]
 
 
 def test_files_whose_times_follow_each_other_are_of_one_process(opened: Open) -> None:
     found = whys(opened, busy("classic", 1, 0), busy("classic", 2, 600_000))
-    assert found == ["the times of one follow those of the other"]
+    assert found == ["the times of one follow the other's"]
 
 
 def test_a_file_in_which_nothing_starts_and_nothing_runs_is_no_run_of_its_own(

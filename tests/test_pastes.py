@@ -329,7 +329,7 @@ def _says_less(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     first_quick([(ONEDNN_ALONE, 0), *itertools.product(LOGS, (0, 20))], of=itemgetter(1)),
 )
 def test_what_is_there_twice_is_said(tmp_path: Path, name: str, begin: int) -> None:
-    """Two screens of a terminal have lines in common; nothing else is there twice."""
+    """Two screens of a terminal have lines in common; nothing else appears twice."""
     text = piece_of(name)
     lines = text.splitlines(keepends=True)
     assert "twice" not in {limit.id for limit in log_of(name).summary.limits}

@@ -207,7 +207,7 @@ def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:
 def test_what_has_no_ranks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (log,) = LOGS.glob("slow2__tf2.13.1__rank0*")
     assert main(["ranks", str(log)]) == 2
-    assert "the log of one process" in capsys.readouterr().err
+    assert "only one process in this log" in capsys.readouterr().err
     runs = name_runs([str(LOGS)], "{name}__tf{release}__*.log.zst", TAKEN)
     assert len(runs) == len(GROUPS)
     logs = [str(log) for log in LOGS.glob("*healthy2*rank0*")]

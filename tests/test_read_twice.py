@@ -25,9 +25,9 @@ def replaced(path: Path) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "replaced": (replaced, "was replaced while it was read"),
-    "written anew": (lambda path: path.write_bytes(OTHER), "was replaced while it was read"),
-    "truncated": (lambda path: os.truncate(path, 1000), "was replaced while it was read"),
+    "replaced": (replaced, "was replaced while it was being read"),
+    "written anew": (lambda path: path.write_bytes(OTHER), "was replaced while it was being read"),
+    "truncated": (lambda path: os.truncate(path, 1000), "was replaced while it was being read"),
     "gone": (Path.unlink, "No such file"),
 }
 

@@ -110,7 +110,7 @@ def test_an_existing_log_needs_force(tmp_path: Path) -> None:
 def test_a_log_that_can_not_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
     done, _ = record(tmp_path, "print(1)", name="no/run.log")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"can't write: No such file or directory\nMake its directory first." in done.stderr
+    assert b"can't write: No such file or directory\nCreate its directory first." in done.stderr
 
 
 def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:

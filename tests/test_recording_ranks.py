@@ -79,7 +79,7 @@ def test_each_rank_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert header["environment"]["OMPI_COMM_WORLD_RANK"] == rank
     again = run_command("record", "-o", "run.0.log", "--", *PRINTS)
     assert again.returncode == 2
-    assert b"Each rank needs a file: -o run.{rank}.log.zst" in again.stderr
+    assert b"Use one file per rank: -o run.{rank}.log.zst" in again.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other locks")
@@ -87,7 +87,7 @@ def test_two_recordings_never_write_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     first = LogFile(path, force=True)
     first.write(b"first\n")
-    with pytest.raises(OutputError, match="another process writes to it"):
+    with pytest.raises(OutputError, match="another process is writing to it"):
         LogFile(path, force=True)
     first.close()
     assert path.read_bytes() == b"first\n"

@@ -163,7 +163,7 @@ def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
     log.instantiating("__inference_f_7")
     for each in (log, "onednn_verbose,info,oneDNN v3.7.3 (commit N/A)\n"):
         text, page = made(opened(each))
-        assert "Nothing ran that the log shows." in text
+        assert "The log shows no execution." in text
         assert page.tags <= TAGS
 
 

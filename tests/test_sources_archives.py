@@ -106,7 +106,7 @@ def test_archive_that_ends_early_gives_what_is_there(unpack: Unpack, name: str) 
         got, account = unpack(archive[:length])
         whole_lines = got.rstrip(b"\n")
         assert TEXT.startswith(whole_lines), length
-        assert account.problem == f"{name} archive ends early", length
+        assert account.problem == f"{name} archive is truncated", length
     # Only the checksum is missing from the longest: all of the text is there.
     assert got == TEXT
 
@@ -116,7 +116,7 @@ def test_second_member_that_ends_early(unpack: Unpack, name: str) -> None:
     second = COMPRESS[name](b"second\n")
     got, account = unpack(COMPRESS[name](TEXT) + second[: len(second) - 2])
     assert got.startswith(TEXT)
-    assert account.problem == f"{name} archive ends early"
+    assert account.problem == f"{name} archive is truncated"
 
 
 @pytest.mark.thorough
@@ -149,7 +149,7 @@ def test_gzip_without_its_trailer_gives_all_text(unpack: Unpack, more: int) -> N
     text = b"x" * 999 + b"\n" + b"y" * ((1 << 20) - 1000 + more)
     got, account = unpack(gzip.compress(text)[:-8])
     assert got == text + b"\n"
-    assert account.problem == "gzip archive ends early"
+    assert account.problem == "gzip archive is truncated"
 
 
 @pytest.mark.thorough

@@ -302,7 +302,7 @@ def test_file_that_is_truncated_meanwhile_is_a_problem(tmp_path: Path) -> None:
     first = next(blocks)
     path.write_bytes(b"")
     assert (first.text, list(blocks)) == (b"line\n", [])
-    assert account.problem == "the file became shorter while it was read"
+    assert account.problem == "the file shrank while it was being read"
     reader.close()
 
 

@@ -183,7 +183,7 @@ def test_a_store_that_may_not_be_read_is_not_taken_for_none(
     assert main(words) == 3
     assert capsys.readouterr().err == (
         f"tflogscope: {store}: can't be read: Permission denied\n"
-        "Ask for permission to read it, or for a copy.\n"
+        "Get permission to read it, or a copy.\n"
     )
 
 
@@ -303,8 +303,8 @@ def halves(tmp_path: Path, name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("log", "why"),
     [
-        (MLP, "the times of one follow those of the other"),
-        ("function_mlp__tf2.13.1__vlog2__tid", "they have thread ids in common"),
+        (MLP, "the times of one follow the other's"),
+        ("function_mlp__tf2.13.1__vlog2__tid", "they share thread ids"),
     ],
 )
 def test_parts_of_one_run_are_added_up(
@@ -374,7 +374,7 @@ def test_two_streams_of_one_process_are_one_run(
     records = [line for line in lines if b"onednn_verbose" not in line]
     (tmp_path / "err.log").write_bytes(b"".join(records))
     text = " ".join(printed(["analyze", str(tmp_path)], capsys).split())
-    assert "2 parts of one run (only one of them has executions of TensorFlow)" in text
+    assert "2 parts of one run (only one has TensorFlow executions)" in text
 
 
 @pytest.mark.thorough

@@ -305,7 +305,7 @@ def test_the_command_writes_and_says_what_is_not_as_it_was(
     with gzip.open(target) as stream:
         assert json.load(stream)["otherData"]["made_by"].startswith("tflogscope ")
     assert main(["trace", path, "-o", str(target)]) == 2
-    assert "exists already" in capfd.readouterr().err
+    assert "already exists" in capfd.readouterr().err
     assert main(["trace", path, "-o", str(tmp_path / "t.xyz")]) == 2
     capfd.readouterr()
     assert main(["trace", path]) == 0

@@ -166,7 +166,7 @@ def test_check_against_a_store_compares_with_its_last_runs(
     busy.write_bytes(busy.read_bytes() + b"\n" + footer_line(0, {"others_cpu_share": 0.9}))
     check = against(busy, str(good), capsys)["against_step_us"]
     assert check["skipped"]
-    assert check["text"] == "step time: not compared, other processes used the machine"
+    assert check["text"] == "step time: not compared, the machine was busy"
     for day_ in ("day01", "day02"):  # as if something had failed there: no good runs
         (findings,) = good.glob(f"findings/run={day_}.*/*.parquet")
         errors = pl.read_parquet(findings).with_columns(severity=pl.lit("error"))

@@ -217,7 +217,7 @@ def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
     ops = ops_on_screen(run_of("keras_fit_mlp__tf2.13.1__vlog2").ops)
     work = ops.filter(pl.col("kind") != "call")
     assert not ops.filter(kind="call")["share"].count()
-    assert work["running"].drop_nulls()[-1] == "100.0%"
+    assert work["cumulative"].drop_nulls()[-1] == "100.0%"
     first = float(work["steady_us"][0]) / float(work["steady_us"].sum())
     assert work["share"][0] == f"{100 * first:.1f}%"
 

@@ -121,7 +121,7 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     terminal.type("q")
     terminal.wait_for("it ended with 0")
     printed = terminal.screen("-S", "-")
-    assert "All of it: tflogscope analyze --full LOG" in printed
+    assert "Full analysis: tflogscope analyze --full LOG" in printed
     assert "q: quit" not in printed
 
 
@@ -210,7 +210,7 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     (tmp_path / "enough").touch()
     terminal.wait_for("it ended with 3")
     printed = terminal.screen("-S", "-")
-    assert "All of it: tflogscope analyze --full LOG" in printed
+    assert "Full analysis: tflogscope analyze --full LOG" in printed
     assert "s to new.log.zst (" in printed
 
 
@@ -273,7 +273,7 @@ def test_a_recording_that_is_quit_leaves_the_terminal_as_it_was(
     terminal.wait_for(SEEN)
     terminal.type("C-\\")
     terminal.wait_for(f"with {128 + signal.SIGQUIT}")
-    assert "All of it: tflogscope analyze --full LOG" in terminal.screen("-S", "-")
+    assert "Full analysis: tflogscope analyze --full LOG" in terminal.screen("-S", "-")
     assert terminal.shows_cursor()
     terminal.run("echo typed text is $((1 + 1)) shown")
     terminal.wait_for("$ echo typed text")

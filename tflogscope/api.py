@@ -208,7 +208,7 @@ def page(run: model_run.Run, *, full: bool, redacted: bool) -> str:
     if not redacted:
         return report_page(run, MADE_BY, full=full)
     if not isinstance(run, log_run.LogRun):
-        raise UsageError("only a log can be redacted", repr(run), "Name the log.")
+        raise UsageError("only logs can be redacted", repr(run), "Pass the log.")
     grammar = run.events.grammar
     redactor = Redactor(grammar=grammar)
     with TemporaryDirectory() as folder:

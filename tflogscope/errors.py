@@ -10,13 +10,13 @@ import errno
 from collections.abc import Collection
 from os import PathLike
 
-_ELSEWHERE = "Name a file in a directory that you may write to."
+_ELSEWHERE = "Use a file in a directory that you can write to."
 _HINTS = {
     errno.EACCES: _ELSEWHERE,
     errno.EPERM: _ELSEWHERE,
     errno.EROFS: _ELSEWHERE,
-    errno.ENOENT: "Make its directory first.",
-    errno.ENOSPC: "Nothing was written. Free some space, or name a file on another disk.",
+    errno.ENOENT: "Create its directory first.",
+    errno.ENOSPC: "Nothing was written. Free some space, or use a file on another disk.",
 }
 
 
@@ -105,5 +105,5 @@ def did_you_mean(name: str, known: Collection[str], otherwise: str = "", most: i
     from difflib import get_close_matches  # few runs need it
 
     near = get_close_matches(name, dict.fromkeys(known), n=most, cutoff=0.5)
-    there = otherwise or f"There are {', '.join(known)}."
+    there = otherwise or f"Available: {', '.join(known)}."
     return f"Did you mean {' or '.join(near)}?" if near else there

@@ -144,7 +144,7 @@ class RecordTensorFlow:
         if not callable(program):
             path = os.fspath(program)
             if not Path(path).is_file():
-                raise UsageError("no such file", path, "Name a Python file, or pass a function.")
+                raise UsageError("no such file", path, "Pass a Python file or a function.")
             return Path(path).stem, [path, *arguments]
         name = getattr(program, "__qualname__", "")
         module = sys.modules.get(getattr(program, "__module__", ""))

@@ -19,7 +19,7 @@ _VERSION = 1
 _LARGEST = 16_000_000  # bytes
 _MOST = 2**63  # of anything that is counted; neither NaN nor Infinity is below it
 _MARK = "tflogscope_baseline"
-_HINT = "Write it anew with --write-baseline."
+_HINT = "Rewrite it with --write-baseline."
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -83,17 +83,17 @@ def read_baseline(path: Path) -> Baseline:
         UsageError: it is not a baseline.
     """
     try:
-        content = json.loads(read_whole(path, "Make it with --write-baseline.", _LARGEST))
+        content = json.loads(read_whole(path, "Create it with --write-baseline.", _LARGEST))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is not JSON: {error}", str(path), _HINT) from error
+        raise UsageError(f"not JSON: {error}", str(path), _HINT) from error
     version = content.get(_MARK) if isinstance(content, dict) else None
     if version != _VERSION:
-        raise UsageError("this is not a baseline of this version", str(path), _HINT)
+        raise UsageError("not a baseline of this version", str(path), _HINT)
     amounts: dict[Key, float] = {}
     for number, row in enumerate(_rows(content, path), start=1):
         amount, words = row.pop("amount", None), list(row.values())
         if not (_is_amount(amount) and all(isinstance(word, str) for word in words)):
-            raise UsageError(f"violation {number} is none", str(path), _HINT)
+            raise UsageError(f"violation {number} is invalid", str(path), _HINT)
         key = _key(row.pop("check", ""), row)
         amounts[key] = amounts.get(key, 0) + amount
     return Baseline(str(path), amounts)

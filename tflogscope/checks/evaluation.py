@@ -46,13 +46,13 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
     """Yield a check for each section that says what a key allows."""
     if unread := evidence.run.unread:
         of = unread + evidence.run.coverage["recognised"].sum()
-        said = f"{unread:,} of {of:,} records can't be read, and may say what ran."
+        said = f"{unread:,} of {of:,} records can't be parsed, and may be executions."
         yield Check(READ, None, False, said, 0, unread)
     for key in KEYS.values():
         for section in policy.checked(key.id) if key.id in RULES else ():
             asked = Asked(evidence, policy, key.id, section)
             if key.id in OF_TIMES and evidence.run.summary.recorded.get("simulated"):
-                said = "not checked: the times are simulated"
+                said = "not checked: times are simulated"
                 yield Check(key.id, section.pattern, True, said, asked.limit, skipped=True)
                 continue
             found = RULES[key.id](asked)
@@ -122,12 +122,12 @@ def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Vi
 def _notes(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator[str]:
     """Say what could not be read, what was not checked, and what the baseline lists for nothing."""
     for problem in evidence.run.problems:
-        yield f"Only what could be read was checked. {problem}."
+        yield f"Only the readable part was checked. {problem}."
     if left := _left_out(evidence, policy):
-        yield f"No op of TensorFlow is in this log: {' and '.join(left)} were not checked."
+        yield f"The log has no TensorFlow ops: {' and '.join(left)} were not checked."
     if stale := baseline.stale():
         yield (
-            f"{count_of(len(stale), 'violation')} of the baseline did not occur: {listed(stale)}. "
+            f"{count_of(len(stale), 'violation')} in the baseline did not occur: {listed(stale)}. "
             "Update it with --write-baseline."
         )
 
@@ -140,4 +140,4 @@ def _unread_waivers(evidence: CheckedRun, checks: tuple[Check, ...]) -> Iterator
     files = {each.python.rpartition(":")[0] for each in failed if each.python and not each.code}
     for file in sorted(files):
         if why := why_unread(file, evidence.run.recorded_as):
-            yield f"Comments `# tflogscope: eager` in {file} are not read: {why}."
+            yield f"Comments `# tflogscope: eager` in {file} are ignored: {why}."

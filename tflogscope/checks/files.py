@@ -17,7 +17,7 @@ def is_file(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        hint = "Name a policy with --policy."
+        hint = "Pass a policy with --policy."
         raise InputError(error.strerror or str(error), str(path), hint) from error
 
 
@@ -31,11 +31,11 @@ def read_whole(path: Path, hint: str, most: int) -> bytes:
     try:
         # A pipe in a folder would be waited for.
         if os.path.exists(os.path.realpath(path)) and not is_file(path):  # noqa: PTH110
-            raise InputError("this is not a file", str(path), hint)
+            raise InputError("not a file", str(path), hint)
         with path.open("rb") as stream:
             data = stream.read(most + 1)
     except OSError as error:
         raise InputError(error.strerror or str(error), str(path), hint) from error
     if len(data) > most:
-        raise UsageError("the file is too large", str(path), f"It may have {size_of(most)}.")
+        raise UsageError("the file is too large", str(path), f"The limit is {size_of(most)}.")
     return data

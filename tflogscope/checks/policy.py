@@ -21,7 +21,7 @@ from tflogscope.errors import PolicyError, UsageError, did_you_mean
 
 _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"
-_HINT = "Name a policy with --policy."
+_HINT = "Pass a policy with --policy."
 _LARGEST = 1_000_000  # bytes
 # Keys of so many parts are no policy's, and tomllib's time grows with their square.
 _PART = rb"""(?:[\w-]++|"(?:[^"\\\n]|\\.){0,200}+"|'[^'\n]{0,200}+')"""
@@ -121,13 +121,13 @@ def _document(path: Path) -> dict[str, Any]:
     import tomllib
 
     data = read_whole(path, _HINT, _LARGEST)
-    too_deep = UsageError("this is nested too deeply", str(path), "Fix the file.")
+    too_deep = UsageError("nested too deeply", str(path), "Fix the file.")
     if _DEEP.search(data):
         raise too_deep
     try:
         return tomllib.loads(data.decode("utf-8"))
     except ValueError as error:
-        raise UsageError(f"this is not TOML: {error}", str(path), "Fix the file.") from error
+        raise UsageError(f"not TOML: {error}", str(path), "Fix the file.") from error
     except RecursionError as error:
         raise too_deep from error
 
@@ -164,14 +164,14 @@ def _tested(where: str, table: Mapping[str, Any]) -> Policy:
     tables = functions.values() if isinstance(functions, dict) else [functions]
     if not all(isinstance(each, dict) for each in tables):
         hint = f'Write [tool.tflogscope.check.{_FUNCTIONS}."train_*"] and its keys below.'
-        raise UsageError(f"{_FUNCTIONS} holds a table for each pattern", where, hint)
+        raise UsageError(f"{_FUNCTIONS} needs a table for each pattern", where, hint)
     sections = []
     for pattern, named in functions.items():
         place = f'{where}, {_FUNCTIONS}."{pattern}"'
         for key in named:
             if key in values.KEYS and values.KEYS[key].of_a_log:
-                hint = "Name it outside of the tables for functions."
-                raise UsageError(f"{key} is of the whole log, not of a function", place, hint)
+                hint = "Put it outside the tables for functions."
+                raise UsageError(f"{key} applies to the whole log, not to a function", place, hint)
         sections.append(Section(pattern, _checked(named, place)))
     own = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
     return Policy(where, (*sections, Section(None, own)))
@@ -188,4 +188,4 @@ def _checked(
 
 
 def _unknown(key: str, known: tuple[str, ...], where: str) -> UsageError:
-    return UsageError(f"there is no key {key!r}", where, did_you_mean(key, known))
+    return UsageError(f"unknown key {key!r}", where, did_you_mean(key, known))

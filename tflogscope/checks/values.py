@@ -113,11 +113,11 @@ def _impossible(value: Any, where: str, wanted: str) -> UsageError:
 def _no_such(value: Any, where: str, known: tuple[str, ...], kind: str) -> UsageError:
     text = _quoted(value)
     hint = did_you_mean(value if isinstance(value, str) else text, known)
-    return UsageError(f"there is no {kind} {text}", where, hint)
+    return UsageError(f"no {kind} {text}", where, hint)
 
 
 def _quoted(value: Any) -> str:
     try:
         return repr(value)
     except ValueError:  # Python prints no number of more than 4,300 digits
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"

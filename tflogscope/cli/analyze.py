@@ -37,7 +37,7 @@ def analyze(
     Shows the biggest problem and its fix, where the time went, findings, the ops and the lines of
     the program that take most time, and whether oneDNN is on. --full adds eager and graph
     executions, functions and their traces, what the log lacks, and how it was recorded. Markdown
-    and JSON have all of it.
+    and JSON always include all of it.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def analyze(
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
     if as_json and format_name not in (None, "json"):
-        raise UsageError(f"--json and --format {format_name} exclude each other", None, "Name one.")
+        raise UsageError(f"--json and --format {format_name} can't be combined", None, "Name one.")
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
         from tflogscope.views.analyze import parts_json, summary_json
@@ -107,4 +107,4 @@ def draw_first_screen(document: Sequence[Node]) -> str:
     from tflogscope.views.analyze import FIRST_SCREEN
     from tflogscope.views.terminal import drawn_within
 
-    return drawn_within(document, FIRST_SCREEN, "All of it: tflogscope analyze --full LOG")
+    return drawn_within(document, FIRST_SCREEN, "Full analysis: tflogscope analyze --full LOG")

@@ -64,8 +64,8 @@ def check(
         VerdictFormat | None,
         option(
             "--format",
-            "Output format. Default: text, in GitHub Actions with annotations; for a file by "
-            "its suffix: .xml (JUnit), .sarif, .json, .md, .txt.",
+            "Output format. Default: text (plus annotations in GitHub Actions); with -o, by the "
+            "file's suffix: .xml (JUnit), .sarif, .json, .md, .txt.",
         ),
     ] = None,
     as_json: Annotated[bool, option("--json", "Same as --format json.")] = False,
@@ -97,7 +97,7 @@ def check(
     in_file, shown = _formats(format_name, output, as_json=as_json)
     if baseline and write_baseline:
         hint = "Write a new baseline first, then check against it."
-        raise UsageError("--baseline and --write-baseline exclude each other", None, hint)
+        raise UsageError("--baseline and --write-baseline can't be combined", None, hint)
     for target in (output, write_baseline):
         if target is not None:
             refuse_input(str(target), inputs)
@@ -178,14 +178,14 @@ def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple
         UsageError: two formats are named, or none for a file with an unknown suffix.
     """
     if as_json and chosen not in (None, "json"):
-        raise UsageError(f"--json and --format {chosen} exclude each other", None, "Name one.")
+        raise UsageError(f"--json and --format {chosen} can't be combined", None, "Name one.")
     chosen = "json" if as_json else chosen
     by_default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     if output is None:
         return "", chosen or by_default
     if chosen is None and output.suffix.lower() not in _SUFFIXES:
-        hint = f"Name the format with --format, or use one of {' '.join(_SUFFIXES)}."
-        raise UsageError(f"no format has the suffix {output.suffix!r}", str(output), hint)
+        hint = f"Set --format, or use one of {' '.join(_SUFFIXES)}."
+        raise UsageError(f"unknown suffix {output.suffix!r}", str(output), hint)
     return chosen or _SUFFIXES[output.suffix.lower()], by_default
 
 

@@ -71,10 +71,10 @@ def collect(
 
     if workers is not None:  # of the two, the environment is the weaker
         if scheduler not in (None, os.environ.get(_ADDRESS)):
-            raise UsageError("--workers and --scheduler exclude each other", None, "Name one.")
+            raise UsageError("--workers and --scheduler can't be combined", None, "Name one.")
         scheduler = None
     if os.path.exists(store) and not _can_be_store(store):  # noqa: PTH110
-        hint = "Name a store, or a directory that is empty or not there yet."
+        hint = "Pass a store, an empty directory, or a new path."
         raise UsageError("not a store of runs", store, hint)
     version = _version(grammar)
     pool = _pool(workers, scheduler)
@@ -114,7 +114,7 @@ def _what_is_in(store: str) -> str:
     if there := len(folder_of(store).files(RUNS)):
         said = count_of(there, "run")
         return f"{said} in {store}. Run collect again to continue."
-    return f"No run in {store}. Collect into a directory with room that you may write to."
+    return f"No run in {store}. Collect into a writable directory with free space."
 
 
 def _version(grammar: str | None) -> str:

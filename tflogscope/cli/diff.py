@@ -40,7 +40,7 @@ def diff(
     from tflogscope.views.terminal import drawn
 
     if is_pipe(before) and (after == before or is_source(after, [before])):
-        raise UsageError("a pipe can be read only once", after, "Name two logs.")
+        raise UsageError("a pipe can only be read once", after, "Pass two logs.")
     place = None
     if output is not None:
         place = target(output, force=force, inputs=[before, after], file="diff.html")

@@ -49,7 +49,7 @@ def explain(
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Explain why an op ran eagerly or in a graph, on its kernel.
+    """Explain why an op ran eagerly or in a graph, and why on its kernel.
 
     Shows the evidence, what would change it, and where TensorFlow decides it. Without --op,
     --node, --line, --at or --primitive, explains all findings of the run.
@@ -65,7 +65,7 @@ def explain(
     asked = (op, node, line, at, primitive)
     if sum(each is not None for each in asked) > 1:
         raise UsageError(
-            "--op, --node, --line, --at and --primitive exclude each other",
+            "--op, --node, --line, --at and --primitive can't be combined",
             "explain",
             "Use one.",
         )

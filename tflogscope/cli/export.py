@@ -70,4 +70,4 @@ def export(
 
 def _require(name: str, known: Sequence[str], what: str, option_name: str) -> None:
     if name not in known:
-        raise UsageError(f"there is no {what} {name!r}", option_name, did_you_mean(name, known))
+        raise UsageError(f"no {what} {name!r}", option_name, did_you_mean(name, known))

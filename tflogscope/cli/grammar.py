@@ -21,7 +21,7 @@ app = typer.Typer(name="grammar", add_completion=False, rich_markup_mode=None)
 
 @app.callback(invoke_without_command=True)
 def grammar(context: typer.Context) -> None:
-    """Test your own grammar files: further messages to read."""
+    """Test your own grammar files, which add log messages."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
@@ -34,7 +34,7 @@ def check(
     """Test each sample in grammar files against its template.
 
     Shows where a sample departs from its template, and what was expected there. Files may build on
-    each other and on the built-in ones. The exit code is 1 if a sample doesn't fit.
+    each other and on the built-in ones. The exit code is 1 if a sample doesn't match.
 
     \b
     Examples:
@@ -58,7 +58,9 @@ def check(
     tried = sum(len(each.samples) for each in own.messages)
     tried += sum(len(each.samples) for each in own.prefixes)
     tried += sum(len(each.samples) for each in own.envelopes)
-    doubt = f"{len(found):,} {'does' if len(found) == 1 else 'do'} not fit" if found else "all fit"
+    doubt = (
+        f"{len(found):,} {'does' if len(found) == 1 else 'do'} not match" if found else "all match"
+    )
     print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tested: {doubt}", ""]))
     if found:
         raise typer.Exit(FAILED)

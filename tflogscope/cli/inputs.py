@@ -52,7 +52,7 @@ def named_inputs(logs: list[str] | None) -> list[str]:
     if logs:
         return logs
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("no log given", hint="Name a file or a directory, or pipe a log in.")
+        raise UsageError("no log given", hint="Pass a file or a directory, or pipe a log in.")
     return ["-"]
 
 
@@ -66,7 +66,7 @@ def opened_store(inputs: list[str]) -> Store | None:
     found = [store_and_run(each) for each in inputs]
     stores = [each for each in found if each is not None]
     if stores and len(found) > 1:
-        raise UsageError("a store can't be combined", stores[0][0], "Name one store, or one run.")
+        raise UsageError("a store can't be combined", stores[0][0], "Pass one store, or one run.")
     if not stores or stores[0][1] is not None:
         return None
     from tflogscope.stores.store import open_store
@@ -118,7 +118,7 @@ def require_one(inputs: list[str], parts: list[Part]) -> None:
     """Raise UsageError if inputs are several runs."""
     if len(parts) > 1:
         example = f" ({parts[0].name})" if len(inputs) < 2 else ""
-        hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
+        hint = f"Pass one{example}, or collect them into a store: {parts[1].why}."
         named = " and ".join(inputs[:2])
         raise UsageError(f"expected one run, found {len(parts)}", named, hint)
 
@@ -136,7 +136,7 @@ def opened_each(
 
         name, id_ = stored
         if id_ is None:
-            hint = "Name one run (STORE#ID); ops, query, export, check and report accept a store."
+            hint = "Pass one run (STORE#ID); ops, query, export, check and report accept a store."
             raise UsageError("expected one run, found a store", name, hint)
         store = open_store(name)
         yield [Part((), "")], iter([StoredRun(store, store.row(id_))])
@@ -192,11 +192,11 @@ def say_what_is_left(files: list[str]) -> None:
     if files:
         from tflogscope.model.common.figures import count_of
 
-        what = f"left out {count_of(len(files), 'file')} without a record, such as {files[0]}"
+        what = f"skipped {count_of(len(files), 'file')} without records, such as {files[0]}"
         print(safe(f"tflogscope: {what}"), file=sys.stderr)  # noqa: T201
 
 
 def _warn_of_order(part: Part) -> None:
     order = " ".join(part.in_order)
-    said = f"executions that span two parts are lost unless the parts are named in order: {order}"
+    said = f"executions that span two parts are lost unless the parts are passed in order: {order}"
     print(safe(f"tflogscope: {said}"), file=sys.stderr)  # noqa: T201

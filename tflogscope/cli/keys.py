@@ -48,7 +48,7 @@ def keyboard(*, interrupts: bool) -> Iterator[Keys]:
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError as error:
-        raise UsageError(f"there is no keyboard: {error.strerror}", "/dev/tty") from error
+        raise UsageError(f"no keyboard: {error.strerror}", "/dev/tty") from error
     try:
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal)

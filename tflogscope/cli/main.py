@@ -38,7 +38,7 @@ FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 # What a name of the user's can meet wherever it is looked at.
 _NAME_ERRORS = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
-_MEMORY = "See docs/commands.md for how much is needed, and ulimit -v for a limit."
+_MEMORY = "See docs/commands.md for memory needs, and ulimit -v for a limit."
 _NO_THREAD = "can't start new thread"
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 
@@ -176,12 +176,12 @@ def _system_failed(error: OSError) -> int:
     if error.errno in _OUTPUT_ERRORS:
         return _output_failed(error)
     if error.errno == errno.ENOENT and not _has_directory():
-        _say("the current directory no longer exists", hint="Change to one that exists.")
+        _say("the current directory no longer exists", hint="Change to an existing directory.")
         return UsageError.exit_code
     if error.errno not in _NAME_ERRORS:
         return _fault(error)
     refused = error.errno in (errno.EACCES, errno.EPERM)
-    hint = "Ask for permission." if refused else "Check the name."
+    hint = "Check its permissions." if refused else "Check the path."
     _say(error.strerror or str(error), where=str(error.filename or "a file"), hint=hint)
     return InputError.exit_code
 

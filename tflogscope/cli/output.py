@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
     "ops": (
-        *("mode", "op", "executions", "steady_us", "share", "running", "kernel", "p95_us"),
+        *("mode", "op", "executions", "steady_us", "share", "cumulative", "kernel", "p95_us"),
         *("python", "first_line", "rewrite"),
     ),
     "functions": ("function", "function_uid", "calls", "steady_us", "total_us", "nodes", "traces"),
@@ -129,7 +129,7 @@ def destination(
         terminal = sys.stdout.isatty()
         name = chosen or ("table" if terminal else "csv")
         if terminal and name in FORMATS and FORMATS[name].binary:
-            raise UsageError(f"{name} is binary", "standard output", "Name a file with -o FILE.")
+            raise UsageError(f"{name} is binary", "standard output", "Use -o FILE.")
     else:
         name = chosen or format_of_file(output).name
     return Destination(target(output, force=force, inputs=inputs), name)
@@ -142,7 +142,7 @@ def refuse_input(output: str, inputs: list[str]) -> None:
         OutputError: the output is one of the inputs, or is in one that is a directory.
     """
     if is_source(output, inputs):
-        raise OutputError("this is the log itself", output, "Name another file with -o.")
+        raise OutputError("this is the log itself", output, "Use another file with -o.")
 
 
 def print_text(text: str) -> None:

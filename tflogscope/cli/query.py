@@ -19,7 +19,7 @@ def query(
     words: Annotated[
         list[str] | None,
         argument(
-            "[LOG...] SELECT", "Logs as for the other commands, then the statement, in quotes."
+            "[LOG...] SELECT", "Logs, as for the other commands, then the statement in quotes."
         ),
     ] = None,
     *,
@@ -43,7 +43,7 @@ def query(
       tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
     """
     if not words or os.path.exists(words[-1]):  # noqa: PTH110  # false for names too long
-        raise UsageError("no statement given", "query", "Write it last, in quotes.")
+        raise UsageError("no statement given", "query", "Put it last, in quotes.")
     statement = words[-1]
     go_apart(_failed, timeout)
     from tflogscope.query.sql import require_select, select

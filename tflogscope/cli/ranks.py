@@ -29,7 +29,7 @@ from tflogscope.version import __version__
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
 
-_ALONE = "No other log is of the same job and run, or nothing in them says so."
+_ALONE = "No other log is marked as the same job and run."
 
 
 def ranks(
@@ -69,7 +69,7 @@ def _of_logs(store: Store, inputs: list[str]) -> list[dict[str, Any]]:
     try:
         return rank_facts(store)
     except UsageError as error:
-        hint = "Name the logs of two ranks or more whose TF_CONFIG has the same cluster, each once."
+        hint = "Pass the logs of two or more ranks whose TF_CONFIG has the same cluster, each once."
         raise UsageError(error.what, ", ".join(inputs), hint) from error
 
 
@@ -85,17 +85,17 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
         yield store
         return
     if store_and_run(inputs[0]):
-        raise UsageError("one run has no other ranks", inputs[0], "Name the store, or logs.")
+        raise UsageError("one run has no other ranks", inputs[0], "Pass the store, or logs.")
     if len(inputs) == 1 and (inputs == ["-"] or os.path.isfile(inputs[0])):  # noqa: PTH113  as named
         with opened_each(inputs, grammar) as (parts, opened):
             if not are_together(parts):
-                hint = "Name the logs of all ranks, or a store."
-                raise UsageError("the log of one process", inputs[0], hint)
+                hint = "Pass the logs of all ranks, or a store."
+                raise UsageError("only one process in this log", inputs[0], hint)
             with stored(opened) as made:
                 yield made
         return
     if "-" in inputs:
-        raise UsageError("each rank needs its own log", None, "Name the logs, or a store.")
+        raise UsageError("each rank needs its own log", None, "Pass the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         left: list[str] = []
         runs = name_runs(inputs, None, [], load_grammar(grammar), left)

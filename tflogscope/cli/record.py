@@ -63,7 +63,7 @@ def record(
 ) -> None:
     """Run a program and record its log.
 
-    The log has a few percent of the size of a full one.
+    The log is a few percent of the size of a full one.
 
     The program's output still goes to standard output, TensorFlow's warnings and errors to
     standard error, and its exit status is passed on. The log contains everything.
@@ -105,7 +105,7 @@ def record(
         path,
         force=force,
         also=screen.feed if screen else None,
-        hint=None if rank is None else "Each rank needs a file: -o run.{rank}.log.zst",
+        hint=None if rank is None else "Use one file per rank: -o run.{rank}.log.zst",
     )
     taken = _calibrated(command, given, log) if calibrate else {}
     with screen or nullcontext():

@@ -37,8 +37,8 @@ def redact(
         str | None,
         option(
             "--map FILE",
-            "Keep key and names in this JSON file. If it exists, its key is reused and names are "
-            "added. Don't share it.",
+            "Store the key and names in this JSON file. If it exists, its key is reused and names "
+            "are added. Don't share it.",
         ),
     ] = None,
     keep: Annotated[
@@ -55,7 +55,7 @@ def redact(
 
     Names of nodes, functions, files, hosts, users and commands become stable pseudonyms. The
     program's output and unrecognized text are dropped and counted. Shapes, line numbers and times
-    stay.
+    are kept.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def redact(
     if map_file is not None:
         refuse_input(map_file, inputs)
         if place.path is not None and Path(place.path).resolve() == Path(map_file).resolve():
-            raise UsageError("the log and the map are one file", "--map", "Name another file.")
+            raise UsageError("the log and the map are the same file", "--map", "Use another file.")
     key, names = _read_map(map_file)
     kept = _kept(keep, inputs, grammar)
     from tflogscope.exports.redact import Redactor
@@ -90,8 +90,8 @@ def write_redacted(
     """Write the logs, packed as the suffix says. Raises NothingRecognised."""
     sources = find_streams(inputs, redactor.grammar)
     if several := [each for each in sources if each.process and len(sources) > 1]:
-        hint = f"Redact each by itself: {several[0].name}"
-        raise UsageError("it has lines of several processes", ", ".join(inputs), hint)
+        hint = f"Redact each separately: {several[0].name}"
+        raise UsageError("it has lines from several processes", ", ".join(inputs), hint)
     sizes = [source.size for source in sources if source.size is not None]
     total = sum(sizes) if len(sizes) == len(sources) else None
     packed = packing(stream, suffix)
@@ -120,21 +120,19 @@ def _read_map(path: str | None) -> tuple[bytes | None, dict[str, str]]:
         facts = json.loads(Path(path).read_text("utf-8"))
         return bytes.fromhex(facts["key"]), dict(facts["names"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "Name a file that this command wrote, or one that does not exist."
-        raise UsageError("this is not a map of names", path, hint) from error
+        hint = "Use a file that this command wrote, or a new one."
+        raise UsageError("not a map of names", path, hint) from error
 
 
 def _kept(keep: str | None, inputs: list[str], grammar: str | None) -> set[str]:
     """The words of the names that are to stay. Raises UsageError."""
     kinds = [kind for kind in (keep or "").split(",") if kind]
     if unknown := [kind for kind in kinds if kind not in _KEPT]:
-        raise UsageError(
-            f"there is no kind {unknown[0]!r}", "--keep", f"There are {', '.join(_KEPT)}."
-        )
+        raise UsageError(f"no kind {unknown[0]!r}", "--keep", f"Available: {', '.join(_KEPT)}.")
     if not kinds:
         return set()
     if "-" in inputs:
-        raise UsageError("standard input is read once", "--keep", "Name a file.")
+        raise UsageError("standard input can only be read once", "--keep", "Name a file.")
     with opened(inputs, grammar) as run:
         tables = [
             (getattr(run, table), columns) for table, columns in (_KEPT[kind] for kind in kinds)

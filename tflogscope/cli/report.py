@@ -23,12 +23,10 @@ def report(
     output: Annotated[
         str | None, option("--output -o FILE", "Write to this file; - is standard output.")
     ] = None,
-    full: Annotated[
-        bool, option("--full", "Omit nothing, however large the page becomes.")
-    ] = False,
+    full: Annotated[bool, option("--full", "Omit nothing, however large the page gets.")] = False,
     redacted: Annotated[
         bool,
-        option("--redacted", "Replace the program's names by pseudonyms, to share the page."),
+        option("--redacted", "Replace the program's names with pseudonyms, to share the page."),
     ] = False,
     force: Force = False,
     grammar: OwnGrammar = None,
@@ -50,7 +48,7 @@ def report(
     if len(inputs) == 1 and (named := store_and_run(inputs[0])):
         if redacted:
             hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
-            raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
+            raise UsageError("store pages can't be redacted", inputs[0], hint)
         name, id_ = named
         if id_ is None:
             from tflogscope.stores.store import open_store
@@ -77,7 +75,7 @@ def _report_store(store: Store, name: str, place: Target) -> None:
     from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
 
     if place.path is None:
-        raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
+        raise UsageError("a store's pages need a file name", None, "Add one: -o report.html")
     folder = Path(f"{place.path}{PAGES}")
     folder.mkdir(exist_ok=True)
     rows = read_figures(store).to_dicts()

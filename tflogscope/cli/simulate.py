@@ -102,7 +102,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
         str,
         option(
             "--faults NAME,…",
-            "Faults to put into the log: processes, clock, torn, late, prints, bytes, kill.",
+            "Faults to inject into the log: processes, clock, torn, late, prints, bytes, kill.",
         ),
     ] = "",
     force: Force = False,
@@ -113,8 +113,8 @@ def simulate(  # noqa: PLR0917 - the options of the command
     plain Python that you can step through. With -o, writes the log that TensorFlow would have
     written. Put options before PROGRAM.py or right after it.
 
-    The program runs with all your rights: this is not a sandbox. The exit status is that of the
-    program.
+    The program runs with all your rights: this is not a sandbox. Its exit status is
+    passed on.
 
     \b
     Examples:
@@ -197,17 +197,17 @@ def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -
     Raises UsageError or OutputError.
     """
     if truth == _STANDARD_OUTPUT:
-        raise UsageError("the truth needs a file", "--truth -", "standard output is for the log")
+        raise UsageError("--truth needs a file", "--truth -", "standard output is for the log")
     written = [path for path in (log, truth) if path not in {None, _STANDARD_OUTPUT}]
     for path in written:
         if path.suffix in _NOT_COMPRESSED:
             raise UsageError(f"can't compress to {path.suffix}", str(path), "Use .zst or .gz.")
     places = [path.resolve() for path in (Path(program), *written)]
     if len(set(places)) < len(places):
-        raise UsageError("program, log and truth have to be different files", str(log))
+        raise UsageError("program, log and truth must be different files", str(log))
     for path in written:
         if (path.is_symlink() or path.is_file()) and not force:
-            raise OutputError("exists already", str(path), "Use --force to replace it.")
+            raise OutputError("already exists", str(path), "Use --force to replace it.")
 
 
 def _modules(text: str) -> dict[str, int]:
@@ -220,7 +220,7 @@ def _modules(text: str) -> dict[str, int]:
                 found[name] = int(number)
             except ValueError:
                 raise UsageError(
-                    f"{part!r} is not a module and level",
+                    f"{part!r} is not MODULE=LEVEL",
                     hint="Write --vmodule executor=2,execute=1.",
                 ) from None
     return found

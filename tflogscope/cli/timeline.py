@@ -107,13 +107,13 @@ def _rows(run: Run, function: str | None, call: int | None, where: str | None) -
         if frame.is_empty():
             known = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
             hint = did_you_mean(function, known, "analyze lists the functions.", most=2)
-            raise UsageError(f"there is no function {function!r}", "--function", hint)
+            raise UsageError(f"no function {function!r}", "--function", hint)
     if call is not None:
         last = run.slices.frame["call"].max()
         frame = frame.filter(pl.col("call") == call)
         if frame.is_empty():
-            hint = "No call is in the log." if last is None else f"They go from 0 to {last!r}."
-            raise UsageError(f"there is no call {call}", "--call", hint)
+            hint = "The log has no calls." if last is None else f"Calls are numbered 0 to {last!r}."
+            raise UsageError(f"no call {call}", "--call", hint)
     rows = frame["row"]
     if where is not None:
         kept = chosen(run.timeline.with_row_index("row"), where)["row"].cast(pl.Int64)

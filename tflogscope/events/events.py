@@ -346,21 +346,21 @@ class Events:
         falls, rises = (times[1:] < times[:-1]).sum(), (times[1:] > times[:-1]).sum()
         if falls >= _LEAST_FALLS and falls > _MANY_FALLS * rises:
             raise InputError(
-                "the newest record comes first",
+                "records are in reverse order, newest first",
                 ", ".join(span.name for span in self.spans),
-                "Turn it around: tac run.log | tflogscope analyze -",
+                "Reverse it: tac run.log | tflogscope analyze -",
             )
 
     def _nothing(self) -> str:
         """What is in a log of which nothing can be read."""
         others = [
             f"{count:,} {kind}"
-            for kind, words in (("unknown", "of no known form"), ("ignored", "not used here"))
+            for kind, words in (("unknown", "in an unknown format"), ("ignored", "unused"))
             if (count := self.coverage[kind].sum())
             for kind in [f"record{'' if count == 1 else 's'} {words}"]
         ]
         there = f" ({', '.join(others)})" if others else ""
-        return f"no TensorFlow or oneDNN record in it that can be read{there}"
+        return f"no readable TensorFlow or oneDNN records{there}"
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

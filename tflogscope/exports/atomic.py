@@ -41,19 +41,17 @@ def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
 
 def _refuse(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
-        raise OutputError("there is no such directory", str(target.parent), "Make it first.")
+        raise OutputError("no such directory", str(target.parent), "Create it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if not os.path.lexists(target):
         return
     if target.is_dir():
-        raise OutputError("this is a directory", str(target), "Name a file in it.")
+        raise OutputError("is a directory", str(target), "Use a file in it.")
     if target.exists() and not target.is_file():
-        raise OutputError(
-            "this is not a regular file", str(target), "Use -o - for standard output."
-        )
+        raise OutputError("not a regular file", str(target), "Use -o - for standard output.")
     if not force:
-        raise OutputError("the file exists already", str(target), "Replace it with --force.")
+        raise OutputError("the file already exists", str(target), "Replace it with --force.")
 
 
 @contextmanager

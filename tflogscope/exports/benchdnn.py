@@ -217,7 +217,7 @@ def _parts(word: str) -> dict[str, str]:
     for each in _table()["descriptor"]:
         if found := re.fullmatch(each["pattern"], word):
             return {name: value for name, value in found.groupdict().items() if value is not None}
-    raise _CantSayError(f"the descriptor {word[:60]} is of no known form")
+    raise _CantSayError(f"the descriptor {word[:60]} is in an unknown format")
 
 
 def _layout(arg: str, parts: Mapping[str, str]) -> str | None:
@@ -268,7 +268,7 @@ def _read_attributes(text: str) -> dict[str, list[str]]:
                 parts = [part for part in (value or "").split(separator) if part]
                 found[era.get("names", {}).get(name, name)] = parts
             return found
-    raise _CantSayError("its attributes are of no known form")
+    raise _CantSayError("its attributes are in an unknown format")
 
 
 def _post_op(text: str, driver: Mapping[str, Any]) -> str:

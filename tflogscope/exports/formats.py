@@ -66,7 +66,7 @@ def format_of_file(path: str | os.PathLike[str]) -> Format:
             return each
     known = " ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
     raise UsageError(
-        f"no format has the suffix {suffix!r}" if suffix else "the file name has no suffix",
+        f"unknown suffix {suffix!r}" if suffix else "the file name has no suffix",
         str(path),
-        f"Name the format with --format, or use one of {known}",
+        f"Set --format, or use one of {known}",
     )

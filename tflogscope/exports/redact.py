@@ -315,7 +315,7 @@ class Redactor:
         return new.fill_null(DROPPED)
 
     def _onednn(self, pieces: pl.Series) -> pl.Series:
-        """Verbose lines: as they are, but for what follows, and what is of no known form."""
+        """Verbose lines: as they are, but for what follows, and what is in an unknown format."""
         found = pieces.str.extract_groups(self._facts["onednn"]).struct.unnest()
         rest = pl.when(pl.col("2") == "").then(pl.lit("")).otherwise(pl.lit(DROPPED))
         marker = pieces.str.extract(f"^({self._markers})", 1)

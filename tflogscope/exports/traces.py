@@ -38,7 +38,7 @@ def trace_format(path: str | None, name: str | None) -> str:
     """
     if name is not None:
         if name not in TRACE_FORMATS:
-            raise UsageError("there is no such trace format", name, _HINT)
+            raise UsageError("no such trace format", name, _HINT)
         return name
     if path is None:
         return "chrome"
@@ -47,7 +47,7 @@ def trace_format(path: str | None, name: str | None) -> str:
         for each, suffix in TRACE_FORMATS.items():
             if file.endswith(suffix):
                 return each
-    raise UsageError("no trace format has that suffix", path, _HINT)
+    raise UsageError("not a suffix of a trace format", path, _HINT)
 
 
 def write_trace(

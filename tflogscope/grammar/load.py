@@ -62,7 +62,7 @@ def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
         return _packaged()
     root = Path(directory)
     if not root.is_dir():
-        raise GrammarError("this is not a directory with grammar files", str(root))
+        raise GrammarError("not a directory with grammar files", str(root))
     own = read_own({f"{root.name}/{file.name}": file for file in own_files(root)})
     # pyparsing and polars are needed for the check only.
     from tflogscope.grammar.check import misfits
@@ -80,9 +80,7 @@ def own_files(directory: str | PathLike[str]) -> list[Path]:
     paths = []
     for found in files_below(directory, str, hidden=True):
         if isinstance(found, str):
-            raise GrammarError(
-                "the directory can't be read", found, "Ask for permission to read it."
-            )
+            raise GrammarError("the directory can't be read", found, "Check its permissions.")
         paths.append(Path(found.path))
     return sorted(path for path in paths if path.suffix == ".toml")
 
@@ -113,8 +111,8 @@ def read_own(files: Mapping[str, Path]) -> Own:
         try:
             collector.read(file, name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            said = "this is not the form of a grammar file: a table or a list is in the wrong place"
-            hint = "A table of a list has two brackets: [[message]], [[envelope]]."
+            said = "not a valid grammar file: a table or a list is in the wrong place"
+            hint = "List entries take two brackets: [[message]], [[envelope]]."
             raise GrammarError(said, name, hint) from error
     grammar = collector.grammar()
     return Own(
@@ -161,7 +159,7 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise GrammarError(f"the file can't be read: {error}", name) from error
     except (ValueError, RecursionError) as error:
-        raise GrammarError(f"this is not a TOML file: {error}", name) from error
+        raise GrammarError(f"not TOML: {error}", name) from error
 
 
 @cache
@@ -196,7 +194,7 @@ def _packaged_root() -> Path:
     for root in (package / "_grammars", package.parent / "grammars"):
         if root.is_dir():
             return root
-    raise GrammarError("the grammar files are missing", str(package), "Install tflogscope again.")
+    raise GrammarError("the grammar files are missing", str(package), "Reinstall tflogscope.")
 
 
 class _Collector:

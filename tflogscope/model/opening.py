@@ -144,7 +144,7 @@ def _why(error: NothingRecognised, sources: list[Source]) -> NothingRecognised:
         return error
     for source in sources:
         if problem := source.account.problem:
-            hint = "Nothing of it can be read."
+            hint = "None of it can be parsed."
             return NothingRecognised(problem, source.name, hint)
     hint = "Was the program's output sent there? python program.py > run.log 2>&1"
     return NothingRecognised("it is empty", error.where, hint)

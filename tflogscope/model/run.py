@@ -55,7 +55,7 @@ class Run(Tables):
 
     @property
     def problems(self) -> list[str]:
-        """Why not all of it could be read: `archive.zst: zstd archive ends early`."""
+        """Why not all of it could be read: `archive.zst: zstd archive is truncated`."""
         found: list[str] = self.summary.recorded.problems
         cut = [limit.text for limit in self.summary.limits if limit.id == "no-end"]
         return [*found, *(text.removesuffix(".") for text in cut)]

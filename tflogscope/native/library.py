@@ -41,7 +41,7 @@ NAME = "_scanner.dll" if sys.platform == "win32" else "_scanner.so"
 SOURCE = "scanner.c"
 KEYS = c_uint64 * 16
 _KEYS = os.urandom(sizeof(KEYS))  # so that a log can't be made for what strings hash to
-_INSTALL = "Install tflogscope again: pip install ."
+_INSTALL = "Reinstall tflogscope: pip install ."
 
 
 def _all(kind: type, names: str) -> list[tuple[str, Any]]:

@@ -10,8 +10,8 @@ from polars._plr import PySQLContext
 from tflogscope.errors import QueryError, is_damage
 from tflogscope.exports.schema import TABLES
 
-_HINT = f"The tables are {', '.join(TABLES)}; of a store runs, too."
-_CONDITION = "Write a SQL condition with texts in single quotes: op = 'MatMul' AND line > 9."
+_HINT = f"Tables: {', '.join(TABLES)}; in a store also runs."
+_CONDITION = "Write a SQL condition, with strings in single quotes: op = 'MatMul' AND line > 9."
 _SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 _RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
 # What is not part of the statement's shape: strings, quoted names, comments.
@@ -48,7 +48,7 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
         QueryError: it is none, or reads files.
     """
     if not _SELECT.match(statement):
-        raise QueryError("only SELECT is possible", statement, 0, _HINT)
+        raise QueryError("only SELECT is supported", statement, 0, _HINT)
     _require_shallow(statement)
     try:
         named = PySQLContext.table_identifiers(statement, include_schema=False, unique=True)
@@ -57,7 +57,7 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
     for name in named:
         if name.lower() not in tables and _is_table_function(name):
             place = max(0, statement.find(name))
-            what = f"{name} makes a table of something else; files can't be read here"
+            what = f"{name} would read other data; queries can't read files"
             raise QueryError(what, statement, place, _HINT)
     return [name for name in tables if name in {each.lower() for each in named}]
 
@@ -65,12 +65,14 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
 def _require_shallow(statement: str) -> None:
     shape = _QUOTED.sub(" ", statement)
     if _RECURSIVE.search(shape):
-        raise QueryError("WITH RECURSIVE is not possible", statement, 0, _HINT)
+        raise QueryError("WITH RECURSIVE is not supported", statement, 0, _HINT)
     for words, most in _DEPTH:
         if (count := len(words.findall(shape))) > most:
             some = ", ".join(dict.fromkeys(words.findall(shape)[:_SHOWN]))
-            what = f"this has {count:,} operators ({some}, …), and {most:,} are possible"
-            raise QueryError(what, statement, 0, "A list of values is one operator: op IN (…)")
+            what = f"{count:,} operators ({some}, …); the limit is {most:,}"
+            raise QueryError(
+                what, statement, 0, "A list of values counts as one operator: op IN (…)"
+            )
 
 
 def _is_table_function(name: str) -> bool:
@@ -109,9 +111,9 @@ def select(run: object, statement: str) -> pl.DataFrame:
             raise
         raise _not_understood(statement, error) from error
     except pl.exceptions.PanicException as error:
-        raise _not_understood(statement, RuntimeError(f"polars can't: {error}")) from error
+        raise _not_understood(statement, RuntimeError(f"polars failed: {error}")) from error
     if found.height > MAX_ROWS:
-        what = f"the answer has more than {MAX_ROWS:,} rows"
+        what = f"the result has more than {MAX_ROWS:,} rows"
         raise QueryError(what, statement, 0, "Add a WHERE or a LIMIT.")
     return found
 
@@ -123,20 +125,20 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
         QueryError: it can't be understood, or doesn't fit the columns.
     """
     _require_shallow(condition)
-    hint = f"{_CONDITION} The columns are {', '.join(frame.columns)}."
+    hint = f"{_CONDITION} Columns: {', '.join(frame.columns)}."
     try:
         return frame.filter(pl.sql_expr(condition))
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise _not_understood(condition, error, hint) from error
     except pl.exceptions.PanicException as error:
-        raise _not_understood(condition, RuntimeError(f"polars can't: {error}"), hint) from error
+        raise _not_understood(condition, RuntimeError(f"polars failed: {error}"), hint) from error
 
 
 def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> QueryError:
     reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
     if reason.startswith(_UNKNOWN):
-        hint = f"The functions are those of polars, such as {', '.join(FUNCTIONS)}."
-    return QueryError(reason or "not understood", statement, _place(statement, reason), hint)
+        hint = f"Functions are those of polars, such as {', '.join(FUNCTIONS)}."
+    return QueryError(reason or "can't be parsed", statement, _place(statement, reason), hint)
 
 
 def _place(statement: str, reason: str) -> int:

@@ -235,8 +235,8 @@ def log_path(output: Path, environment: Mapping[str, str]) -> Path:
     """
     rank = rank_of(environment)
     if "{rank}" in str(output) and rank is None:
-        hint = f"A launcher sets one of TF_CONFIG, {', '.join(RANKS)}; {{pid}} needs none."
-        raise UsageError("no variable says which rank this is", str(output), hint)
+        hint = f"Launchers set one of TF_CONFIG, {', '.join(RANKS)}; {{pid}} needs none."
+        raise UsageError("no environment variable gives the rank", str(output), hint)
     host = _UNSAFE.sub("_", platform.node()) or "localhost"
     known = {"rank": rank or "", "host": host, "pid": str(os.getpid())}
     return Path(_FIELD.sub(lambda field: known.get(field[1], field[0]), str(output)))

@@ -40,12 +40,12 @@ class LogFile:
             self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
         except FileExistsError as error:
             hint = hint or "Use --force to replace it."
-            raise OutputError("exists already", str(path), hint) from error
+            raise OutputError("already exists", str(path), hint) from error
         except OSError as error:
             raise cannot_write(path, error) from error
         if not _is_ours_alone(self._raw):
             self._raw.close()
-            raise OutputError("another process writes to it", str(path), hint)
+            raise OutputError("another process is writing to it", str(path), hint)
         self._stream: BinaryIO | None = None
 
     def begin(self) -> BinaryIO:

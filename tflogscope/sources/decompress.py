@@ -100,7 +100,7 @@ def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[t
             yield from _salvage(reader, codec, start, position, good)
             return
         if not decoder.eof:
-            account.report(f"{codec.name} archive ends early")
+            account.report(f"{codec.name} archive is truncated")
             return
         empty = 0 if good else empty + 1
         rest = decoder.unused_data
@@ -113,9 +113,9 @@ def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[t
         if not head:
             return
         if not codec.magic.match(head):
-            account.report(f"what follows the end of the {codec.name} archive was left out")
+            account.report(f"data after the end of the {codec.name} archive was ignored")
             return
-    account.report(f"what follows {empty:,} empty parts of the {codec.name} archive was left out")
+    account.report(f"data after {empty:,} empty parts of the {codec.name} archive was ignored")
 
 
 def _member(
@@ -251,8 +251,8 @@ def _zstd_opener() -> tuple[Callable[[], Decoder], type[Exception]]:
         import zstandard
     except ImportError as error:
         raise InputError(
-            "zstd archives need the package zstandard with this Python",
-            hint="Install zstandard, or unpack the log with: zstd -d",
+            "zstd archives need the package zstandard on this Python",
+            hint="Install zstandard, or decompress the log with zstd -d",
         ) from error
     # One for each pass: two at once would give each other's bytes to a decompressor they share.
     inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)

@@ -33,7 +33,7 @@ def find_sources(
     """
     if not inputs:
         raise UsageError(
-            "no log given", hint="Name a file or a directory, or - for standard input."
+            "no log given", hint="Pass a file or a directory, or - for standard input."
         )
     sources: list[Source] = []
     seen: set[object] = set()
@@ -100,9 +100,9 @@ def _files(path: str) -> Iterator[str]:
         below = list(_files_below(path))
         if not below:
             raise InputError(
-                "the directory holds no files",
+                "the directory has no files",
                 path,
-                "Hidden files are skipped; name them to read them.",
+                "Hidden files are skipped; pass them by name to read them.",
             )
         yield from below
 

@@ -56,7 +56,7 @@ def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator
             end = _after_last_line_feed(reader, position, position + size)
         data = reader.read_at(position, end - position)
         if not data:
-            account.report("the file became shorter while it was read")
+            account.report("the file shrank while it was being read")
             return
         position += len(data)
         yield Chunk(data, position, position)

@@ -108,7 +108,7 @@ class Spool:
         if not gone:
             return rest
         if self._kept is None:  # `again` of its source was wrong
-            raise InputError("was read and can't be read again", self._name)
+            raise InputError("was already read and can't be read again", self._name)
         return self._kept.read_at(position, gone) + rest
 
     def reach(self, position: int) -> int:
@@ -247,8 +247,8 @@ class _Kept:
 def unreadable(name: str, error: OSError) -> InputError:
     """The InputError for what the system said about the input called `name`."""
     hints = {
-        errno.ENOENT: "Check the name. It is taken literally; wildcards are for the shell.",
-        errno.EACCES: "Ask for permission to read it, or for a copy.",
+        errno.ENOENT: "Check the path. tflogscope doesn't expand wildcards; the shell does.",
+        errno.EACCES: "Get permission to read it, or a copy.",
     }
     reason = error.strerror or str(error)
     return InputError(f"can't be read: {reason}", name, hints.get(error.errno or 0))
@@ -257,9 +257,9 @@ def unreadable(name: str, error: OSError) -> InputError:
 def no_room(name: str, error: OSError) -> InputError:
     """The InputError for an input that there is no room to keep."""
     return InputError(
-        f"can't be kept in a temporary file: {error.strerror or error}",
+        f"can't save a temporary copy: {error.strerror or error}",
         name,
-        "Save it to a file and name that file, or let TMPDIR name a directory with room.",
+        "Save it to a file and pass that, or set TMPDIR to a directory with free space.",
     )
 
 

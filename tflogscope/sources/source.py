@@ -184,8 +184,10 @@ class Source:
             self._first = same
         elif self._first != same:
             reader.close()
-            said = "was replaced while it was read"
-            raise InputError(said, self.name, "Nothing was mixed. Run the command again.")
+            said = "was replaced while it was being read"
+            raise InputError(
+                said, self.name, "The two versions were not mixed. Run the command again."
+            )
 
     def _open_spool(self) -> Spool:
         if self.path == STANDARD_INPUT:
@@ -212,8 +214,8 @@ def unwrapped(
         for each in opened:
             whose.add(each.key)
             if len(whose) > 1:
-                hint = f"Name one of them: {name}#0"
-                raise SeveralProcesses("it has lines of several processes", name, hint)
+                hint = f"Pick one: {name}#0"
+                raise SeveralProcesses("it has lines from several processes", name, hint)
             account.process = chain.describe(each.key)
             account.add_lines(each.given, each.numbers)
             account.unowned += each.unowned
@@ -224,7 +226,7 @@ def unwrapped(
 
 def _standard_input() -> io.RawIOBase:
     if sys.stdin is None:
-        raise InputError("standard input is closed", STANDARD_INPUT, "Name a file, or pipe a log.")
+        raise InputError("standard input is closed", STANDARD_INPUT, "Pass a file, or pipe a log.")
     # The buffer has a lock, and a thread that still waits for input at the end holds it: Python
     # ends in SIGABRT then. What is below the buffer has none.
     return cast("io.RawIOBase", getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))

@@ -107,7 +107,7 @@ def _one(file: str, asked: str, grammar: Grammar) -> Source:
         if asked in (stream.names if isinstance(stream, Stream) else {"0"}):
             return stream
     there = ", ".join(each.name for each in streams)
-    raise UsageError(f"there is no process {asked!r}", file, f"There are: {there}")
+    raise UsageError(f"no process {asked!r}", file, f"Available: {there}")
 
 
 def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[Source]:
@@ -192,8 +192,8 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
         running, key=lambda key: (not any(key), [natural_key(each.decode()) for each in key])
     )
     if len(keys) > _MOST:
-        what = f"its lines are of {len(keys):,} processes, and {_MOST:,} are read at most"
-        raise InputError(what, source.name, "Cut it into files of fewer processes.")
+        what = f"it has lines from {len(keys):,} processes; the limit is {_MOST:,}"
+        raise InputError(what, source.name, "Split it into files with fewer processes.")
     ranks = [wrappers.rank_of(key) for key in keys]
     labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
     if owned:
@@ -204,7 +204,7 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
         kept, alone = running[key], len(keys) == 1
         stream = Stream(source, kept, "" if alone else f"#{label}")
         stream.others = total - kept.lines if alone else nobodys if key == keys[0] else 0
-        stream.rank, stream.process = rank, wrappers.describe(key) or "lines without a wrapper"
+        stream.rank, stream.process = rank, wrappers.describe(key) or "lines without an envelope"
         stream.names = {str(label), *(each.decode() for each in key if each)}
         made.append(stream)
     if not made:

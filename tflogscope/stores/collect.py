@@ -106,9 +106,7 @@ def collect_run(
     except TflogscopeError:  # the store's fault, not the log's
         raise
     except Exception as error:  # noqa: BLE001  one bad log fails its run, not the others
-        row = failed(
-            named, version, f"a fault of tflogscope's own: {type(error).__name__}: {error}"
-        )
+        row = failed(named, version, f"internal error: {type(error).__name__}: {error}")
     _put_row(folder, row, before)
     return row, False
 
@@ -177,7 +175,7 @@ def _open(sources: Sequence[Source], grammar: Grammar) -> LogRun:
     # One thread: other processes have the other processors.
     run = open_with(1, *sources, grammar=grammar)
     if len(run.parts) > 1:
-        raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
+        raise InputError(f"its files belong to {len(run.parts)} runs: {run.parts[0].why}")
     return run
 
 

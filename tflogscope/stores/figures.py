@@ -26,7 +26,7 @@ FIGURES = (
     Figure("step_us", "step time"),
     Figure("eager_share", "eager share", is_share=True),
     Figure("onednn_share", "oneDNN share", is_share=True, more_is_worse=False),
-    Figure("eager_per_step", "eager ops a step"),
+    Figure("eager_per_step", "eager ops per step"),
     Figure("traces", "traces"),
     Figure("findings", "findings"),
 )

@@ -60,7 +60,7 @@ def is_store(name: str) -> bool:
     if any(each.endswith(".parquet") for each in (local or folder_of(name)).files(RUNS)):
         return True
     if local and local.has_folders("timeline"):
-        what = "this store has no row of a run: collect was stopped, or the table of runs is lost"
+        what = "this store lists no run: collect was stopped, or its table of runs is lost"
         raise InputError(what, name, "Run tflogscope collect again, into the same store.")
     return False
 
@@ -100,7 +100,7 @@ class LocalFolder:
         """What a file holds."""
         try:
             if not (self._path / file).is_file():
-                raise InputError("this is not a file", f"{self.name}/{file}")
+                raise InputError("not a file", f"{self.name}/{file}")
             return (self._path / file).read_bytes()
         except OSError as error:
             raise unreadable(f"{self.name}/{file}", error) from error

@@ -96,9 +96,9 @@ def read_rows(folder: Folder, *, quiet: bool = False) -> pl.DataFrame:
             try:
                 frames.append(_required(_row(folder, name), where))
             except pl.exceptions.PolarsError as error:
-                what, hint = "this is not the row of a run", "Remove it, and collect again."
+                what, hint = "not the row of a run", "Remove it, and collect again."
                 if quiet or len(names) > 1:
-                    damaged = f"{where}: {what}; it is left out. {hint}"
+                    damaged = f"{where}: {what}; skipped. {hint}"
                     _ = quiet or warnings.warn(damaged, TflogscopeWarning, stacklevel=2)
                     continue
                 raise InputError(what, where, hint) from error
@@ -119,7 +119,7 @@ def _as_row(found: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     rows = found.select(pl.col(name).cast(kind) for name, kind in kinds.items())
     runs = rows["run"].to_list()
     if None in runs or [row_file(run) for run in runs] != [f"{RUNS}/{name}" for name in names]:
-        raise pl.exceptions.ShapeError("a row has the run of another file, or none")
+        raise pl.exceptions.ShapeError("a row names another run, or none")
     return rows
 
 
@@ -129,6 +129,6 @@ def _required(rows: pl.DataFrame, where: str) -> pl.DataFrame:
     if others.height:
         run, version = others.select("run", "schema_version").row(0)
         read = " and ".join(map(str, READ))
-        what = f"the run {run!r} has schema {version}, and this tflogscope reads {read}"
+        what = f"the run {run!r} has schema {version}, this tflogscope reads {read}"
         raise InputError(what, where, "Collect the logs again, into a new store.")
     return rows.select("run", *RUN_COLUMNS, pl.exclude("run", *RUN_COLUMNS))

@@ -74,13 +74,13 @@ def name_runs(
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
     if not runs:
-        hint = f"It is compared with the end of each path, such as {next(iter(sizes))}"
-        raise UsageError(f"no file of {len(sizes):,} fits", f"--run {template}", hint)
+        hint = f"It is matched against the end of each path, such as {next(iter(sizes))}"
+        raise UsageError(f"none of {len(sizes):,} files matches", f"--run {template}", hint)
     found_runs = []
     for id_, by_fields in runs.items():
         if len(by_fields) > 1:
             one, other = (files[0] for files in list(by_fields.values())[:2])
-            hint = "Give a template with fields that differ: --run '{job}/rank{rank}.log*'"
+            hint = "Use a template with fields that differ: --run '{job}/rank{rank}.log*'"
             raise UsageError(f"two runs have the id {id_!r}", f"{one} and {other}", hint)
         ((key, files),) = by_fields.items()
         size = sum(sizes[file] for file in files)
@@ -119,14 +119,14 @@ def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
         place = piece.end()
         name = piece[1]
         if name in names or (name in taken and name not in OWN_FIELDS):
-            why = "is there twice" if name in names else "is a column that each run has"
+            why = "appears twice" if name in names else "is a column that every run has"
             raise UsageError(f"the field {name} {why}", f"--run {template}", "Rename it.")
         text += "[^/]*" if name is None else f"(?P<{name}>[^/]+?)"
         names |= {name} - {None}
     text += re.escape(template[place:])
     if not names or re.search(r"[{}]", _PIECE.sub("", template)):
-        hint = "Name what differs: --run '{job}/{date}/rank{rank}.log*'"
-        raise UsageError("this is not a template with fields", f"--run {template}", hint)
+        hint = "Use a field for what differs: --run '{job}/{date}/rank{rank}.log*'"
+        raise UsageError("a template needs fields", f"--run {template}", hint)
     return re.compile(f"(?:^|/){text.lstrip('/')}$")
 
 
@@ -158,7 +158,7 @@ def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
     except OSError as error:
         raise InputError(str(error), url) from error
     if not found:
-        raise InputError("there is no file", url, "Check the name.")
+        raise InputError("no such file", url, "Check the path.")
     for name, facts in sorted(found.items(), key=lambda each: natural_key(each[0])):
         if not PurePosixPath(name).name.startswith("."):
             yield str(system.unstrip_protocol(name)), int(facts.get("size") or 0)

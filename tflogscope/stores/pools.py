@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from tflogscope.errors import TflogscopeError, UsageError
 
 Task = tuple[Any, ...]
-LOST = "the process that read it was ended, twice: is there enough memory?"
+LOST = "its worker was killed twice: out of memory?"
 _INSTALL = "pip install 'tflogscope[dask]'"
 _PATIENCE = "10s"  # until a scheduler answers
 
@@ -136,6 +136,6 @@ class Cluster:
             except TflogscopeError:
                 raise
             except Exception as error:  # whatever Dask raises: the function itself raises no other
-                hint = "Scheduler and workers need this tflogscope. What is done is in the store."
+                hint = "Scheduler and workers need this version. Finished runs are in the store."
                 said = f"the cluster failed: {str(error) or type(error).__name__}"
                 raise UsageError(said, self._address, hint) from error

@@ -24,10 +24,10 @@ _CHANCE = threshold("ranks.chance")
 _LEAST_WAIT = threshold("ranks.wait_share")
 _NONE = "–"
 _BY_STEP = ("order of calls", "problem")
-_HINT = "Ranks of one run have equal fields of --run, except rank, host and pid."
+_HINT = "Ranks of one run share all --run fields except rank, host and pid."
 _NO_CLUSTER = (
-    "Nothing says that these are ranks: no log has a rank or a cluster (TF_CONFIG). --run says"
-    " which part of a name is the rank: --run '{job}.rank{rank}.log'."
+    "No log has a rank or a cluster (TF_CONFIG). Mark the rank in file names: "
+    "--run '{job}.rank{rank}.log'."
 )
 
 
@@ -112,8 +112,8 @@ def _facts(store: Store, name: str, rows: list[Row], *, asynchronous: bool) -> F
     known, each_once = None not in ranks, len(set(ranks)) == len(ranks)
     if known and not each_once and not store.of_one_run:
         twice = next(rank for rank in ranks if ranks.count(rank) > 1)
-        hint = "Are they of several runs? Collect them with --run and a field that differs."
-        raise UsageError(f"two runs are rank {twice} of one run", store.name, hint)
+        hint = "If they belong to several runs, collect them with --run and a field that differs."
+        raise UsageError(f"two logs are rank {twice} of one run", store.name, hint)
     labels = {row["run"]: str(row["rank"]) if known and each_once else row["run"] for row in rows}
     timeline = store.table("timeline", rows)
     calls = timeline.filter(pl.col("kind") == "call")

@@ -75,7 +75,7 @@ class Store:
             AttributeError: there is no such table.
         """
         if table not in TABLES:
-            message = f"a store has no table {table!r}"
+            message = f"stores have no table {table!r}"
             raise AttributeError(message)
         return self.table(table, self.done.to_dicts())
 
@@ -141,7 +141,7 @@ class Store:
         if not found:
             some = ", ".join([*self.rows["run"].head(3), *["…"] * (self.rows.height > 3)])
             hint = f"It has {count_of(self.rows.height, 'run')}: {some}"
-            raise UsageError(f"there is no run {id_!r}", self.name, hint)
+            raise UsageError(f"no run {id_!r}", self.name, hint)
         if found[0]["state"] != "done":
             raise UsageError(f"the run {id_!r} failed: {found[0]['error']}", self.name)
         return found[0]

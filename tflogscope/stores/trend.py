@@ -187,7 +187,7 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
     last = last.with_columns(step_us=same)
     why = why_not_timed(run.summary.recorded)
-    of_times = ", estimated without the log," if estimated else " as the log prints it"
+    of_times = " (estimated without logging)" if estimated else " (as printed)"
     return tuple(
         Check(f"{AGAINST}step_us", None, True, f"step time: not compared, {why}", skipped=True)
         if why and figure.key == "step_us"
@@ -200,14 +200,14 @@ def _against(last: pl.DataFrame, figure: Figure, value: float | None, kind: str)
     known = last[figure.key].cast(pl.Float64).drop_nulls().to_numpy()
     key = f"{AGAINST}{figure.key}"
     if value is None or len(known) < _LEAST:
-        return Check(key, None, passed=True, text=f"{figure.title}: the logs don't say it")
+        return Check(key, None, passed=True, text=f"{figure.title}: unknown")
     median = float(np.median(known))
     tolerance = _tolerance(known - median, median, figure)
     worse = value - median if figure.more_is_worse else median - value
     limit = median + (tolerance if figure.more_is_worse else -tolerance)
     text = (
-        f"{figure.title}{kind} is {shown(figure, value)}; the last {len(known)} runs have "
-        f"{shown(figure, median)} (median), and {shown(figure, limit)} is the limit"
+        f"{figure.title}{kind} is {shown(figure, value)}; median of the last {len(known)} runs: "
+        f"{shown(figure, median)}, limit: {shown(figure, limit)}"
     )
     if worse <= tolerance:
         return Check(key, None, passed=True, text=text, limit=limit, measured=value)

@@ -44,7 +44,7 @@ KINDS: dict[tuple[Mode, str], str] = {
     ("graph", "plumbing"): "data transfer",
     ("graph", "folding"): "constant folding",
 }
-"""What runs, by mode and kind. The total time of a call has that of its nodes in it."""
+"""Executions by mode and kind. The total time of a call includes its nodes."""
 
 
 def summary_json(run: Run) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def _head(run: Run) -> Iterator[doc.Node]:
     if is_busy(run.summary.recorded):
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
-            f"Other processes used {percent(share, 1)} of the processors while the program ran: "
-            "times are too long, and gaps and waits count as notes."
+            f"Other processes used {percent(share, 1)} of the processors during the run: "
+            "times are inflated, and gaps and waits are only notes."
         )
     yield doc.Paragraph(read_verdict(run.summary, run)[1])
     yield from snippet(run)
@@ -241,8 +241,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     if waiting and timed:
-        verb = "includes the time it" if len(waiting) == 1 else "include the time they"
-        brief.append(doc.Paragraph(f"{', '.join(waiting)} {verb} waited"))
+        verb = "includes" if len(waiting) == 1 else "include"
+        brief.append(doc.Paragraph(f"{', '.join(waiting)} {verb} wait time"))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -350,8 +350,9 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     ]
     if of_data:
         took = duration(sum(row["instantiation_us"] or 0 for row in of_data))
+        them = "it" if len(of_data) == 1 else "them"
         text = f"{count_of(len(of_data), 'tf.data function')} took {took} to instantiate"
-        children.append(doc.Paragraph(f"{text} (included in the ops that triggered it)"))
+        children.append(doc.Paragraph(f"{text} (included in the ops that triggered {them})"))
     known = [row for row in others if row["flavour"] == "inference" and not row["made_by"]]
     traces = {row["function"]: row["traces"] for row in known if row["traces"] > 1 and row["calls"]}
     if traces:
@@ -359,7 +360,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
         children.append(doc.Paragraph(f"retraced: {first(named, _TRACED_SHOWN)}"))
     own = {row["function"]: row["made_by"] for row in others if row["made_by"]}
     for name, made_by in own.items():
-        children.append(doc.Paragraph(f"{name} is TensorFlow's own ({made_by})"))
+        children.append(doc.Paragraph(f"{name} is internal to TensorFlow ({made_by})"))
     by_thread = [
         {"name": row["name"], **each}
         for row in others

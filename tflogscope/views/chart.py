@@ -18,7 +18,7 @@ _TICKS = 5
 # As in assets/report.css: colour-blind people can distinguish them, on light and dark.
 COLOURS = {
     ("", "tracing"): "#9c6f59",
-    ("", "passes"): "#c08a6c",
+    ("", "graph optimization"): "#c08a6c",
     ("", "XLA"): "#9c6f59",
     ("eager", "ops"): "#d97f00",
     ("eager", "oneDNN kernels"): "#a3a300",
@@ -61,7 +61,7 @@ def timeline_svg(run: Run, activity: Activity, last_ns: int | None = None) -> Ma
     `last_ns`: where its axis ends, if later than the run; so two runs have one scale.
     """
     if run.slices.frame.is_empty():
-        return element("p", "Nothing ran that the log shows.")
+        return element("p", "The log shows no execution.")
     lanes, first = [*activity.lanes], activity.first_ns
     last = max(activity.last_ns, last_ns or 0)
     share = (activity.last_ns - first) / (last - first)

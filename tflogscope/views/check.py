@@ -88,7 +88,9 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         yield doc.Item(head, [doc.Paragraph((said, evidence, left))])
     if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
         yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
-    yield doc.Paragraph("Mark a line that is eager on purpose: # tflogscope: eager")
+    yield doc.Paragraph(
+        "To allow a line that is eager on purpose, add a comment: # tflogscope: eager"
+    )
 
 
 def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:

@@ -8,6 +8,7 @@ from typing import Any
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.views import document as doc
+from tflogscope.views.analyze import KINDS
 from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
@@ -58,7 +59,7 @@ def verdict(facts: Facts) -> str:
         said.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
         runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
-        said.insert(0, f"times are not compared: other processes used the machine in {runs}")
+        said.insert(0, f"times are not compared: the machine was busy in {runs}")
     if facts["simulated"]:
         runs = "both runs are" if len(facts["simulated"]) > 1 else f"{facts['simulated'][0]} is"
         said.insert(0, f"times are not compared: {runs} simulated")
@@ -80,7 +81,7 @@ def _of_step(step: Facts) -> str:
     )
     far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
     low, high = (duration(step[f"after_{end}_us"]) for end in ("low", "high"))
-    spread = f", half of the calls {low} to {high}" if us[0] != us[1] else ""
+    spread = f", interquartile range {low} to {high}" if us[0] != us[1] else ""
     return f"{_times(*us, certain=apart and far, of=' per call')}{spread}"
 
 
@@ -105,7 +106,7 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
         yield doc.Section("Findings in one run only", said)
     yield from problems_section(facts["problems"])
     if facts["modes"]:
-        yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
+        yield _counts("Executions", facts["modes"], _mode_and_kind)
     if facts["causes"]:
         yield _counts("Eager ops by cause", facts["causes"], lambda row: str(row["cause"]))
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
@@ -126,6 +127,10 @@ def _side(side: str, run: Facts) -> doc.Fact:
     wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
     lines = count_of(run["lines"], "line")
     return doc.Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")
+
+
+def _mode_and_kind(row: Facts) -> str:
+    return f"{row['mode']} {KINDS.get((row['mode'], row['kind']), row['kind'])}"
 
 
 def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:

@@ -190,7 +190,7 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
         yield doc.Section("Why eagerly", said, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
-            "Python code never ran it outside a graph function. If it did, TensorFlow would "
+            "Python never called it outside a graph function. If it did, TensorFlow would "
             "dispatch its oneDNN kernel too, if shapes and types allow "
             "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)."
         )
@@ -253,11 +253,12 @@ def _function(entry: Facts) -> doc.Text:
     traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
     call: doc.Text = ""
     if entry["first_call_line"]:
-        calls = "its call" if entry["calls"] == 1 else f"the first of {entry['calls']:,} calls"
-        call = (f"{calls} on line ", doc.Line(entry["first_call_line"]), ", ")
-    which = "on" if entry["runs"] == 1 else "the first run on"
-    head = f"{name}{traces}: {count_of(entry['runs'], 'run')}{_time(entry)}, "
-    return head, call, f"{which} line ", doc.Line(entry["lines"][0])
+        first = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times, first"
+        call = (f"{first} on line ", doc.Line(entry["first_call_line"]), "; ")
+    times = "once" if entry["runs"] == 1 else f"{entry['runs']:,} times"
+    which = "on" if entry["runs"] == 1 else "first on"
+    ran = f"ran {times}{_time(entry)}, {which} line "
+    return f"{name}{traces}: ", call, ran, doc.Line(entry["lines"][0])
 
 
 def _why_there(entry: Facts, own_remapper: bool) -> str:
@@ -282,7 +283,7 @@ def _origin(ops: list[str], own_remapper: bool) -> str:
             "fused them when the function was instantiated "
             f"(core/grappler/optimizers/remapper.cc{plugin})"
         )
-    return "TensorFlow added it itself when it instantiated the function"
+    return "TensorFlow added it when instantiating the function"
 
 
 # ---- kernels and primitives ----------------------------------------------------------------------
@@ -348,5 +349,7 @@ def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])}"
-    said = f"{name}: {count_of(entry['count'], 'time')}{took} ({entry['link']}), the first on line "
+    said = (
+        f"{name}: {count_of(entry['count'], 'run')}{took} (match: {entry['link']}), first on line "
+    )
     return doc.Paragraph((said, doc.Line(entry["line"])))

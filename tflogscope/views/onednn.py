@@ -90,7 +90,7 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     else:
         said = f"none is eligible for a {whose(facts)} kernel"
     reasons = eligible.reasons.select("nodes", "reason").rows()
-    kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
+    kept = [f"{reason} {nodes:,}" for nodes, reason in reasons]
     if eligible.nodes or kept:
         yield doc.Fact("nodes", f"{said}; not rewritten: " if kept else said, kept)
 
@@ -128,7 +128,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
         header.isa or (None if header.version else "unknown (no header)"),
         "ISA not logged" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
-        f"{count_of(header.threads, 'thread')} at start" if header.threads else None,
+        f"{count_of(header.threads, 'thread')} (at startup)" if header.threads else None,
     ]
     yield doc.Fact("build", " · ".join(part for part in said if part))
     if facts.exec_lines:
@@ -192,10 +192,10 @@ def _links(links: Mapping[str, int]) -> str:
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"ops that call oneDNN: {duration(took)}"
+    whole = f"ops that call oneDNN took {duration(took)}"
     if inside <= took:
-        return f"{whole}, {percent(inside, took)} inside it"
-    return f"{whole}; their primitives {duration(inside)}, summed over threads"
+        return f"{whole}, {percent(inside, took)} of it in primitives"
+    return f"{whole}, their primitives {duration(inside)} (summed over threads)"
 
 
 # ---- tables of a page ----------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     names, knows = whose(facts), facts.rewriters.knows
     if run.nodes.height:
         yield _way(run)
-        rows, caption = _by_op(run).to_dicts(), f"Ops of graph functions that {knows}"
+        rows, caption = _by_op(run).to_dicts(), f"Ops in graph functions that {knows}"
         yield doc.Table(doc.columns("eligible"), rows, caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
             caption = f"Why nodes that {knows} were not rewritten"

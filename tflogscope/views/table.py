@@ -38,7 +38,7 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         said.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
         where = " in these rows"
     if empty := [name for name in frame.columns if name not in filled]:
-        said.append(Paragraph(f"empty{where}: {', '.join(empty)}"))
+        said.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))
     return said
 
 
@@ -49,14 +49,14 @@ def sorted_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def ops_on_screen(ops: pl.DataFrame) -> pl.DataFrame:
-    """Ops with `share`, that of all their work or else time, and `running`, the sum so far.
+    """Ops with `share`, that of all their work or else time, and `cumulative`, the sum so far.
 
     Calls are left out of it: their nodes have rows of their own. A kernel is named where it is not
     its op, and a kind, a rewrite, or branches that were not taken, where the rows differ in it.
     """
     time = pl.when(pl.col("kind") != "call").then(ranked_by(ops))
     share = pl.when(time.sum() > 0).then(time / time.sum())
-    shares = {"share": share, "running": share.cum_sum()}
+    shares = {"share": share, "cumulative": share.cum_sum()}
     ops = ops.with_columns(
         *(pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()),
         kernel=pl.when(pl.col("kernel") != pl.col("op")).then("kernel"),
@@ -84,7 +84,7 @@ def _column(values: pl.Series, has_rewrites: bool) -> Column:
     name, type_ = values.name, values.dtype
     # Names may lose their middle, numbers and times may not.
     least = None if type_.is_numeric() or type_.is_temporal() else _NAME_KEEPS
-    kind: Kind = "share" if name in ("share", "running") else "text"
+    kind: Kind = "share" if name in ("share", "cumulative") else "text"
     if type_.is_numeric() and name.endswith("_us"):
         kind = "us"
     elif type_.is_numeric():

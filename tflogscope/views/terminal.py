@@ -139,7 +139,7 @@ class _Pen:
         self._begun = True
         if left_out and node.titles:
             more = f"; {node.more}" if node.more else ""
-            self._say(f"no room for: {', '.join(left_out)}{more}", " " * indent)
+            self._say(f"columns not shown: {', '.join(left_out)}{more}", " " * indent)
 
 
 def _column(column: doc.Column, table: doc.Table) -> grid.GridColumn:

@@ -109,7 +109,7 @@ def _parts(run: Run) -> pl.DataFrame:
 def _sums(known: pl.DataFrame) -> str:
     """The sums of `_parts` in words."""
     whole, once, repeats = (float(known[name].sum()) for name in ("us", "once", "repeats_us"))
-    sums = {"one-time": once, "repeated": repeats, "log overhead": whole - once - repeats}
+    sums = {"one-time": once, "repeated": repeats, "logging overhead": whole - once - repeats}
     parts = [f"{duration(took)} {name}" for name, took in sums.items() if took >= 1]
     return f"{duration(whole)} in all: {', '.join(parts)}"
 

@@ -216,8 +216,8 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     if not activity.gaps:
         return
     console.print()
-    what = "as far as the log shows" if activity.whole else "for this selection"
-    console.print(text(f"Longest idle, {what}", "bold"), soft_wrap=True)
+    what = "as far as the log shows" if activity.whole else "in this selection"
+    console.print(text(f"Longest idle gaps, {what}", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
         print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
 
@@ -250,5 +250,5 @@ def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     if any(lane.traced for lane in activity.lanes):
         said.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
-        said.append("│ started; its end is not in the log")
+        said.append("│ started; no end in the log")
     print_paragraph(" · ".join(said), console)

@@ -165,7 +165,7 @@ def _why(group: list[_File], groups: list[list[_File]]) -> str:
         return ""
     one, other = group[:2]
     if one.threads & other.threads:
-        return "they have thread ids in common"
+        return "they share thread ids"
     if one.times is None or other.times is None:
-        return "only one of them has executions of TensorFlow"
-    return "the times of one follow those of the other"
+        return "only one has TensorFlow executions"
+    return "the times of one follow the other's"

@@ -74,7 +74,7 @@ def why_not_timed(recorded: Entry) -> str | None:
     """Why times of this run are not compared with those of others; None: they are."""
     if recorded.get("simulated"):  # stores of before don't have it
         return "they are simulated"
-    return "other processes used the machine" if is_busy(recorded) else None
+    return "the machine was busy" if is_busy(recorded) else None
 
 
 def many_unknown(recorded: Entry) -> int:

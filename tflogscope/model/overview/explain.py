@@ -68,15 +68,15 @@ class Explainer:
     def _no_op(self, name: str, rows: pl.DataFrame) -> UsageError:
         calls = self._executions.filter(pl.col("kind") == "call")["op"].cast(pl.String)
         if fused := self._fused_into(name):
-            hint = f"Grappler made it part of another op: explain --op {' or '.join(fused)}."
+            hint = f"Grappler fused it into another op: explain --op {' or '.join(fused)}."
         elif name in calls or calls.str.contains(f"__inference_{name}_", literal=True).any():
-            hint = "It is a function: tflogscope timeline LOG --function shows what ran inside."
+            hint = "This is a function: tflogscope timeline LOG --function shows what ran inside."
         elif runs := int(self._executions["compiled"].sum()):
-            ran = f"{runs:,} execution{'s' * (runs > 1)} of the log ran code that XLA compiled."
-            hint = f"{ran} Which ops are in it does not show."
+            ran = f"{runs:,} execution{'s' * (runs > 1)} ran XLA-compiled code;"
+            hint = f"{ran} the log doesn't show its ops."
         else:
             return _not_there("op", name, _texts(rows["op"]) + _texts(rows["kernel"]))
-        return UsageError("no execution of such an op", name, hint)
+        return UsageError("no execution of this op", name, hint)
 
     def node(self, name: str) -> Facts:
         """Explain all executions of a node: by its whole name, or by the end of it after a `/`.
@@ -95,7 +95,7 @@ class Explainer:
         """Explain the execution that a line of the first source begins, ends, or was run by.
 
         Raises:
-            UsageError: no execution begins or ends there.
+            UsageError: no execution starts or ends there.
         """
         here = (pl.col("line") == number) | (pl.col("end_line") == number)
         rows = self._of_first_source(self._executions).filter(here)["row"]
@@ -104,7 +104,7 @@ class Explainer:
             rows = pl.concat([rows, said[row].drop_nulls().cast(pl.UInt32)])
         if rows.is_empty():
             raise UsageError(
-                "no execution begins or ends there", f"line {number}", self._nearest(number)
+                "no execution starts or ends there", f"line {number}", self._nearest(number)
             )
         one = self._executions[int(rows[0])]
         return self._facts({"line": number}, one) | {"execution": self._execution(one)}
@@ -147,8 +147,8 @@ class Explainer:
             return f"It reports a rewrite: explain --node {nodes[0]}"
         before = self._of_first_source(self._executions).filter(pl.col("line") <= line)["line"]
         if before.is_empty():
-            return "The first execution begins after it."
-        return f"The last execution before it begins on line {before[-1]:,}."
+            return "The first execution starts after it."
+        return f"The last execution before it starts on line {before[-1]:,}."
 
     # ---- the facts -------------------------------------------------------------------------------
 
@@ -353,4 +353,4 @@ def _not_there(what: str, name: str, names: list[str]) -> UsageError:
         "line of the program": "tflogscope export LOG --table stacks lists the lines.",
     }
     hint = did_you_mean(name, names, lists[what], most=3)
-    return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)
+    return UsageError(f"no execution of this {what}", name, hint)

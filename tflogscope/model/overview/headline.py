@@ -290,7 +290,7 @@ def _step(run: Tables) -> Iterator[Figure]:
     if not took.is_empty():
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
-        about = f"median of {calls}, half {spoken(low)} to {spoken(high)}"
+        about = f"median of {calls}, interquartile range {spoken(low)} to {spoken(high)}"
         if loops := float(run.repeated["repeats_us"].sum()):
             about += f"; repeated time is {spoken(loops / took.len())} per call"
         yield Figure("Step", spoken(median), about)

@@ -20,7 +20,7 @@ _SINCE = re.compile(r"\+([0-9]{1,12}(?:\.[0-9]{1,9})?)(us|µs|ms|s|min|h)", re.A
 _LINE = re.compile(r"[0-9]{1,18}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER = 2**62  # ns: longer than any log, and twice as much still fits
-_HINT = "Write a line (30882), a time (03:56:54.2) or a time since the begin (+1.5s)."
+_HINT = "Use a line (30882), a time (03:56:54.2), or an offset from the start (+1.5s)."
 
 
 def moment_ns(run: Run, text: str, *, last: bool) -> int:
@@ -40,7 +40,7 @@ def moment_ns(run: Run, text: str, *, last: bool) -> int:
         return min(round(float(since[1]) * _UNITS[since[2]]), _NEVER)
     origin = run.slices.origin_us
     if origin is None:
-        raise UsageError("the log has no timestamps", text, "Name a line: --from 30882.")
+        raise UsageError("the log has no timestamps", text, "Use a line: --from 30882.")
     try:
         day = "" if "-" in text else f"{np.datetime64(origin, 'us').astype('M8[D]')}T"
         moment = datetime.fromisoformat(day + text)

@@ -20,7 +20,11 @@ from tflogscope.model.slices.primitive_slices import FARTHEST
 from tflogscope.model.slices.slices import Slices, with_ids
 
 MODE = "preparation"
-SHORT_KINDS = {"tracing": "tracing", "instantiation": "passes", "XLA compilation": "XLA"}
+SHORT_KINDS = {
+    "tracing": "tracing",
+    "instantiation": "graph optimization",
+    "XLA compilation": "XLA",
+}
 """What pictures call each kind."""
 
 

@@ -40,7 +40,10 @@ def _idle(idle: list[str]) -> Markup | None:
         return None
     items = (element("li", text) for text in idle)
     return element(
-        "details", element("summary", "Longest idle, by number"), element("ol", *items), id="idle"
+        "details",
+        element("summary", "Longest idle gaps, by number"),
+        element("ol", *items),
+        id="idle",
     )
 
 
