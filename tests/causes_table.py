@@ -11,14 +11,13 @@ from pathlib import Path
 from tflogscope.model.causes.rules import cause_grammar
 
 PAGE = Path(__file__).parent.parent / "docs" / "causes.md"
-_HEAD = "| rule | cause | shown by | where TensorFlow decides it |\n|---|---|---|---|\n"
+_HEAD = "| rule | cause | shown by |\n|---|---|---|\n"
 _TABLE = re.compile(r"(?m)^\| rule \| cause \|.*\n(?:\|.*\n)+")
 
 
 def rules_table() -> str:
     return _HEAD + "".join(
-        f"| `{rule.id}` | `{rule.cause}` | {rule.why} | {rule.where} |\n"
-        for rule in cause_grammar().rules
+        f"| `{rule.id}` | `{rule.cause}` | {rule.why} |\n" for rule in cause_grammar().rules
     )
 
 

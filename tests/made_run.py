@@ -88,7 +88,7 @@ class _Made(Run):
     @cached_property
     def rewriters(self) -> Entry:
         names = ["oneDNN"]
-        return Entry(kernels=names, primitives=names, knows="the layout pass knows")
+        return Entry(kernels=names, primitives=names, knows="the layout pass supports")
 
 
 def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:

@@ -42,8 +42,8 @@ def places_of(rule: ReasonRule) -> str:
 
 
 def rules_table() -> str:
-    rules = [[rule.id, rule.reason, rule.why, places_of(rule)] for rule in RULES]
-    return _table([["rule", "reason", "why", "where"], *rules])
+    rules = [[rule.id, rule.reason, rule.why] for rule in RULES]
+    return _table([["rule", "reason", "why"], *rules])
 
 
 def _table(rows: list[list[str]]) -> str:

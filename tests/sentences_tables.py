@@ -15,9 +15,9 @@ _TABLE = re.compile(r"(?m)^\| (\w+) \| reported when \|.*\n(?:\|.*\n)+")
 
 
 def table_of(kind: str) -> str:
-    table = [f"| {kind} | reported when | decided by |\n|---|---|---|\n"]
-    table += [f"| `{row.id}` | {row.when} | {row.where} |\n" for row in rows(kind).values()]
-    return "".join(table).replace("|  |", "| |")
+    table = [f"| {kind} | reported when |\n|---|---|\n"]
+    table += [f"| `{row.id}` | {row.when} |\n" for row in rows(kind).values()]
+    return "".join(table)
 
 
 def page_with_tables(page: str) -> str:

@@ -151,7 +151,7 @@ def test_each_command_shows_an_example(cli: Run, command: str) -> None:
         (["ops", "x", "-o", "no/y.csv"], 2, "tflogscope: no: no such directory"),
         (["ops", "x", "-o", "/"], 2, "tflogscope: /: the file name has no suffix"),
         (["export", "x", "--table", "timelin"], 2, "Did you mean timeline?"),
-        (["export", "x", "--table", "zzz"], 2, "There are timeline, ops"),
+        (["export", "x", "--table", "zzz"], 2, "Available: timeline, ops"),
         (["ops", "missing.log"], 3, "tflogscope: missing.log: no such file\nCheck the path."),
         (["analyze", "nothing.log"], 3, "tflogscope: nothing.log: no record of"),
         (["ops", "crash"], 4, "tflogscope: internal error: KeyError: '\\x1b[31m'"),

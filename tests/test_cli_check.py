@@ -55,7 +55,7 @@ def test_a_log_that_is_cut_off_is_said_to_be(check: Check, tmp_path: Path) -> No
     cut = tmp_path / "cut.log.zst"
     cut.write_bytes(whole[: len(whole) * 9 // 10])
     notes = [json.loads(check("--format", "json", each)[1])["notes"] for each in (CLEAN, str(cut))]
-    said = f"Only what could be read was checked. {cut}: zstd archive is truncated."
+    said = f"Only the readable part was checked. {cut}: zstd archive is truncated."
     assert notes == [[], [said]]
 
 

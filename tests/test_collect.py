@@ -213,9 +213,9 @@ def test_the_largest_runs_come_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("nothing/{x}.log", "no file of 3 fits"),
-        ("no field", "not a template"),
-        ("{job", "not a template"),
+        ("nothing/{x}.log", "none of 3 files matches"),
+        ("no field", "needs fields"),
+        ("{job", "needs fields"),
         ("{job}/{job}/rank{rank}.log*", "twice"),
         ("{state}/{date}/rank{rank}.log*", "is a column"),
     ],
@@ -455,7 +455,7 @@ def test_a_row_of_other_types_refuses_no_other_run(
         assert tflogscope.open_store(store).rows["run"].to_list() == ["mlp.2.0", "old.1.7"]
     with warnings.catch_warnings(action="always"):
         assert main(["analyze", f"{store}#mlp.2.0"]) == 0
-    assert "left out" in capsys.readouterr().err
+    assert "skipped" in capsys.readouterr().err
     frame = pl.read_parquet(store / "runs/mlp.2.0.parquet")
     frame.with_columns(pl.col("rank").cast(pl.String)).write_parquet(row)  # another's, but fits
     with pytest.warns(TflogscopeWarning):

@@ -83,7 +83,7 @@ def test_a_line_leads_to_its_execution(opened: Open) -> None:
         assert (one["line"], one["end_line"], one["status"]) == (start, end, "done")
     with pytest.raises(UsageError, match="no execution starts or ends there") as caught:
         run.explain(line=other)
-    assert f"begins on line {start}." in str(caught.value.hint)
+    assert f"starts on line {start}." in str(caught.value.hint)
 
 
 @pytest.mark.thorough
@@ -113,8 +113,8 @@ def test_a_name_that_is_not_there_is_answered_with_the_nearest() -> None:
     ("name", "hint"),
     [
         ("Relu", "Grappler fused it into another op: explain --op _FusedMatMul."),
-        ("train_function", "It is a function: tflogscope timeline LOG --function"),
-        ("__inference_train_function_809", "It is a function:"),
+        ("train_function", "This is a function: tflogscope timeline LOG --function"),
+        ("__inference_train_function_809", "This is a function:"),
     ],
 )
 def test_what_is_no_op_of_its_own_is_answered_with_where_it_is(name: str, hint: str) -> None:
@@ -142,7 +142,7 @@ def test_what_python_can_not_ask_for_is_not_said_to_be_asked_for(
 ) -> None:
     for op, said in (
         ("_FusedMatMul", "grappler fused them"),
-        ("_Retval", "TensorFlow added it itself"),
+        ("_Retval", "TensorFlow added it when instantiating"),
     ):
         assert main(["explain", str(path_of(FIT)), "--op", op]) == 0
         out = " ".join(capsys.readouterr().out.split())
@@ -197,7 +197,7 @@ def test_what_the_pass_says_of_a_type_is_of_that_type() -> None:
 
 def test_an_op_may_have_run_inside_xla(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of("jit_only__tf2.21.0")), "--op", "MatMul"]) == 2
-    assert "3 executions of the log ran code that XLA compiled" in capsys.readouterr().err
+    assert "3 executions ran XLA-compiled code" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -111,7 +111,7 @@ def test_pauses_between_epochs_are_not_between_steps(opened: Open) -> None:
     [row] = found(opened(log), "between-steps")
     assert row["count"] == 5
     assert row["time_us"] < 10_000
-    assert "1 longer gap excluded" in row["text"]
+    assert "excludes 1 longer gap" in row["text"]
 
 
 def test_calls_that_follow_at_once_leave_nothing_to_find(opened: Open) -> None:

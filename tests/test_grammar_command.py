@@ -55,7 +55,7 @@ def log(own: Path) -> Path:
 def test_samples_that_fit_are_counted(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own / "more.toml").write_text(EXECUTOR)
     assert main(["grammar", "check", str(own / "own.toml"), str(own / "more.toml")]) == 0
-    assert capsys.readouterr().out == "3 samples tested: all fit\n"
+    assert capsys.readouterr().out == "3 samples tested: all match\n"
 
 
 def test_a_caret_shows_where_each_sample_departs(
@@ -66,7 +66,7 @@ def test_a_caret_shows_where_each_sample_departs(
     files[1].write_text(EXECUTOR.replace("node a}} = NoOp[]", "node a} = NoOp[]"))
     assert main(["grammar", "check", *map(str, files)]) == 1
     *shown, tried = capsys.readouterr().out.splitlines()
-    assert tried == "3 samples tested: 3 do not fit"
+    assert tried == "3 samples tested: 3 do not match"
     heads, lines, carets = shown[::3], shown[1::3], shown[2::3]
     assert [head.split(": ")[0] for head in heads] == [
         f"{files[0]}, message 'own_message'",
@@ -101,7 +101,7 @@ def test_a_sample_of_a_prefix_is_tried(own: Path, capsys: pytest.CaptureFixture[
     (own / "dialect.toml").write_text(DIALECT + sample)
     assert main(["grammar", "check", str(own / "dialect.toml")]) == 1
     assert "prefix 'new': it gives {'time': '<2026/11/21" in capsys.readouterr().out
-    with pytest.raises(GrammarError, match="a sample does not fit"):
+    with pytest.raises(GrammarError, match="a sample does not match"):
         tflogscope.open_log(path_of("eager_basics__tf2.8.4__vlog2"), grammar=own)
 
 
@@ -120,7 +120,7 @@ def test_a_sample_is_text_for_the_terminal(own: Path, capsys: pytest.CaptureFixt
     [
         ("level = 1", "levels = 1", "unknown key `levels`"),
         ("${ms:float}", "${ms:real}", "no field type 'real'"),
-        ('meaning = "', "meaning = ", "not a TOML file"),
+        ('meaning = "', "meaning = ", "not TOML"),
         ("level = 1", 'level = 1\nscan = "Own ${op:word} took"', "the scanner can't read"),
     ],
 )

@@ -135,4 +135,4 @@ def test_what_a_primitive_asks_for_has_not_failed(
 def test_a_hint_lists_primitives_in_order() -> None:
     with pytest.raises(UsageError) as raised:
         explain_primitive(pl.DataFrame({"primitive": ["softmax", "reorder", "matmul"]}), "?")
-    assert raised.value.hint == "There are matmul, reorder, softmax."
+    assert raised.value.hint == "Available: matmul, reorder, softmax."

@@ -298,7 +298,7 @@ def test_records_in_json_of_any_form_are_read(tmp_path: Path, change: Callable[[
 
 def test_a_log_with_the_newest_record_first_is_refused(tmp_path: Path) -> None:
     lines = piece_of("function_mlp__tf2.16.2__vlog2").splitlines(keepends=True)
-    with pytest.raises(InputError, match="newest record comes first"):
+    with pytest.raises(InputError, match="in reverse order"):
         opened(tmp_path / "paste.log", "".join(reversed(lines)))
 
 

@@ -315,10 +315,13 @@ def test_a_recording_without_its_end_is_said(tmp_path: Path) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines[:-1]))
     run = open_log(log)
-    cut = "The recording has no end: it still runs, record was killed, or the disk was full."
+    cut = (
+        "The recording is incomplete: the program is still running, record was killed, "
+        "or the disk was full."
+    )
     assert cut in " ".join(drawn(first_screen(run)).split())
     (note,) = run.check().notes
-    assert note.startswith(f"Only what could be read was checked. {cut}")
+    assert note.startswith(f"Only the readable part was checked. {cut}")
 
 
 @pytest.mark.parametrize("release", ["0.2.9", "", "x.y.z", "99999999.1.1", "1", None, 3, {}])

@@ -47,7 +47,7 @@ def test_a_path_is_filled_in() -> None:
     assert filled.name == f"run.5.{os.getpid()}.{{job}}.log.zst"
     assert "{" not in str(filled.parent)
     assert len(filled.parts) == 2
-    with pytest.raises(UsageError, match="no variable says which rank") as refused:
+    with pytest.raises(UsageError, match="no environment variable gives the rank") as refused:
         log_path(path, {})
     assert "OMPI_COMM_WORLD_RANK" in str(refused.value.hint)
 

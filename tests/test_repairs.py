@@ -105,7 +105,7 @@ def test_a_log_as_it_was_written_is_left_as_it_is() -> None:
 
 def test_few_records_with_the_newest_first_are_refused(tmp_path: Path) -> None:
     lines = [f"2025-03-11 09:14:22.10412{at}: I {DISPATCH} Add in device {CPU}" for at in range(4)]
-    with pytest.raises(InputError, match="newest record comes first"):
+    with pytest.raises(InputError, match="in reverse order"):
         tflogscope.open_log(_log(tmp_path, *reversed(lines)))
 
 
@@ -118,7 +118,7 @@ def test_a_gate_that_can_not_read_fails(tmp_path: Path) -> None:
     )
     ended = run_command("check", str(log))
     assert ended.returncode == 3
-    assert b"1 of 2 records can't be read" in ended.stdout
+    assert b"1 of 2 records can't be parsed" in ended.stdout
     [lost] = tflogscope.open_log(log).findings.filter(id="lines-lost")["count"]
     assert lost == 1
 

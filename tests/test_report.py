@@ -489,7 +489,7 @@ def test_the_step_is_the_median_of_its_later_calls() -> None:
     calls = run.executions.filter(kind="call", function="train_function").sort("line")["steady_us"]
     step = next(each for each in run.headline.figures if each.name == "Step")
     assert step.value == duration(sorted(calls[1:])[(len(calls) - 1) // 2])
-    assert f"{len(calls) - 1} later calls of train_function, half " in step.about
+    assert f"{len(calls) - 1} later calls of train_function, interquartile range " in step.about
     eager = run_of("eager_basics__tf2.13.1__vlog2").headline.figures
     assert "Step" not in [each.name for each in eager]
 

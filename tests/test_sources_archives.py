@@ -88,7 +88,7 @@ def test_members_joined_inside_a_line_with_zeros_between_and_after(
 def test_garbage_after_the_end_is_left_out_and_said(unpack: Unpack, name: str) -> None:
     got, account = unpack(COMPRESS[name](TEXT) + b"\0\0 not an archive")
     assert got == TEXT
-    assert account.problem == f"what follows the end of the {name} archive was left out"
+    assert account.problem == f"data after the end of the {name} archive was ignored"
 
 
 @every_format
@@ -232,7 +232,7 @@ def test_a_bomb_of_empty_members_is_left_out_and_said(tmp_path: Path, name: str)
     (source,) = find_sources([path])
     blocks = b"".join(block.text for block in source.blocks())
     assert blocks == (b"x\n" if text else b"")
-    assert "what follows 1,000 empty parts" in (source.account.problem or "")
+    assert "data after 1,000 empty parts" in (source.account.problem or "")
     path.write_bytes(EMPTY[name] * 900)
     (source,) = find_sources([path])
     assert not list(source.blocks())

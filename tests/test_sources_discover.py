@@ -213,7 +213,7 @@ def test_no_room_for_the_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n")))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     (source,) = find_sources(["-"])
-    with pytest.raises(InputError, match="temporary file") as caught:
+    with pytest.raises(InputError, match="temporary copy") as caught:
         text_of(source)
     assert caught.value.hint is not None
     assert "TMPDIR" in caught.value.hint
@@ -332,7 +332,7 @@ def test_a_directory_gives_its_logs_and_says_how_many_other_files_it_has(tmp_pat
     (logs / "loss.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 100)
     done = run_command("analyze", logs)
     assert done.returncode == 0
-    assert b"left out 3 files without a record, such as" in done.stderr
+    assert b"skipped 3 files without records, such as" in done.stderr
     assert len(open_log(logs).sources) == 1
     done = run_command("collect", logs, "-o", tmp_path / "runs")
     assert (done.returncode, b"1 run in" in done.stderr) == (0, True)

@@ -203,7 +203,7 @@ def test_a_table_that_may_not_be_read_is_not_called_missing(
     monkeypatch.setattr(module, at, refuse)
     assert main(["ops", store]) == 3
     said = capsys.readouterr().err
-    assert "can't be read: Permission denied\nAsk for permission" in said
+    assert "can't be read: Permission denied\nGet permission" in said
     assert "Remove" not in said
 
 

@@ -66,7 +66,7 @@ def test_lanes_are_sums_of_the_timeline() -> None:
     assert primitives.total_us == pytest.approx(known["duration_us"].sum())
     prepared = dict(run.preparations["kind"].value_counts().rows())
     assert lanes["", "tracing"].runs == prepared["tracing"]
-    assert lanes["", "passes"].runs == prepared["instantiation"]
+    assert lanes["", "graph optimization"].runs == prepared["instantiation"]
     every = ran.height + known.height + sum(prepared.values())
     assert sum(lane.runs for lane in lanes.values()) == every
 

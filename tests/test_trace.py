@@ -277,7 +277,7 @@ def test_the_suffix_says_the_format(file: str | None, name: str) -> None:
     "file", ["a.txt", "a.pftrace", "a.speedscope.json", "a.speedscope.json.gz"]
 )
 def test_an_unknown_suffix_is_an_error_that_names_the_others(file: str) -> None:
-    with pytest.raises(UsageError, match=r"suffix\n.*\.json\.gz.*\.folded"):
+    with pytest.raises(UsageError, match=r"trace format\n.*\.json\.gz.*\.folded"):
         trace_format(file, None)
 
 

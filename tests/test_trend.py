@@ -214,7 +214,7 @@ def test_a_step_time_as_printed_is_compared_with_those_as_printed(
     assert check["measured"] == printed
     assert check["passed"]
     assert check["limit"] == pytest.approx(printed * 1.1)  # four logs with equal times
-    assert check["text"].startswith("step time as the log prints it is ")
+    assert check["text"].startswith("step time (as printed) is ")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -64,7 +64,7 @@ def test_long_names_lose_their_middle_first_and_columns_only_then() -> None:
     assert "/MatMul_1" in picture
     assert "executions" in picture
     narrow = drawn(frame, 20)
-    assert "no room for: executions" in " ".join(narrow.split())
+    assert "columns not shown: executions" in " ".join(narrow.split())
 
 
 def test_rows_beyond_the_limit_are_counted() -> None:
@@ -75,7 +75,7 @@ def test_rows_beyond_the_limit_are_counted() -> None:
 
 def test_columns_that_hold_nothing_are_named_and_take_no_room() -> None:
     picture = drawn(pl.DataFrame({"op": ["Mul"], "causes": pl.Series([None], dtype=pl.String)}))
-    assert picture == "op\n───\nMul\nempty: causes\n"
+    assert picture == "op\n───\nMul\nempty columns: causes\n"
 
 
 def test_no_line_ends_with_blanks() -> None:
@@ -87,7 +87,7 @@ def test_no_line_ends_with_blanks() -> None:
 def test_a_name_keeps_enough_to_be_told() -> None:
     picture = drawn(pl.DataFrame({name: ["n" * 40] for name in "abcd"}), 50)
     assert picture.split("\n")[2] == f"{'n' * 12}…{'n' * 11}  {'n' * 12}…{'n' * 11}"
-    assert "no room for: c, d" in picture
+    assert "columns not shown: c, d" in picture
 
 
 def test_what_is_shown_first_are_columns_of_the_table() -> None:

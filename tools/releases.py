@@ -45,7 +45,10 @@ _SETTINGS = {
 }
 _CLASSIC = re.compile(rb"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] ( *\d+ )?", re.MULTILINE)
 _ABSL = re.compile(rb"^[IWEF](?:\d{4} \d\d:\d\d:\d\d|0000 00:00:\d+)\.\d+ +\d+ ", re.MULTILINE)
-_HEAD = "TensorFlow | Keras | oneDNN | prefix | thread ids | ends | kernels of oneDNN"
+_HEAD = (
+    "TensorFlow | Keras | oneDNN | prefix | thread ids | ends of eager ops, calls, nodes | "
+    "kernels of oneDNN"
+)
 
 
 def row_of(python: str) -> str:
@@ -84,16 +87,14 @@ def row_of(python: str) -> str:
 
 
 def _ends(timeline: pl.DataFrame) -> list[str]:
-    """Which executions have an end in the log: a duration."""
-    kinds = {
-        "eager ops": (pl.col("mode") == "eager") & (pl.col("kind") == "op"),
-        "calls": pl.col("kind") == "call",
-        "nodes": (pl.col("mode") == "graph") & (pl.col("kind") == "op"),
-    }
-    shares = {
-        name: timeline.filter(of)["duration_us"].is_not_null().mean() for name, of in kinds.items()
-    }
-    return [f"{name} {share:.0%}" for name, share in shares.items() if share is not None]
+    """Which eager ops, calls and nodes have an end in the log: a duration."""
+    kinds = (
+        (pl.col("mode") == "eager") & (pl.col("kind") == "op"),
+        pl.col("kind") == "call",
+        (pl.col("mode") == "graph") & (pl.col("kind") == "op"),
+    )
+    shares = [timeline.filter(of)["duration_us"].is_not_null().mean() for of in kinds]
+    return ["–" if share is None else f"{share:.0%}" for share in shares]
 
 
 def main() -> None:

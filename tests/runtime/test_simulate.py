@@ -122,7 +122,7 @@ def test_help_says_what_the_program_may_do_and_whose_the_exit_code_is() -> None:
     said = " ".join(out.split())
     assert code == 0
     assert "runs with all your rights: this is not a sandbox" in said
-    assert "The exit status is that of the program" in said
+    assert "Its exit status is passed on" in said
 
 
 def test_help_does_not_wait_for_the_runtime() -> None:

@@ -360,7 +360,7 @@ class Events:
             for kind in [f"record{'' if count == 1 else 's'} {words}"]
         ]
         there = f" ({', '.join(others)})" if others else ""
-        return f"no readable TensorFlow or oneDNN records{there}"
+        return f"no TensorFlow or oneDNN record can be parsed{there}"
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

@@ -19,7 +19,7 @@ class Misfit(GrammarError):
     """
 
     def __init__(self, where: str, line: str, why: str, place: int | None = None) -> None:
-        super().__init__(f"a sample does not fit: {why}\n  {line[:200]}", where)
+        super().__init__(f"a sample does not match: {why}\n  {line[:200]}", where)
         self.why = why
         self.line = line
         self.place = place

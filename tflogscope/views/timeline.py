@@ -216,8 +216,8 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     if not activity.gaps:
         return
     console.print()
-    what = "as far as the log shows" if activity.whole else "in this selection"
-    console.print(text(f"Longest idle gaps, {what}", "bold"), soft_wrap=True)
+    what = "in the log" if activity.whole else "in this selection"
+    console.print(text(f"Longest idle gaps {what}", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
         print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
 
