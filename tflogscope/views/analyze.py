@@ -17,7 +17,7 @@ from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column, first
+from tflogscope.views.document import KINDS, Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.layers import layers_section
 from tflogscope.views.onednn import onednn_section, onednn_state, whose
@@ -36,15 +36,6 @@ _OPS_NAMED = 2  # of a line
 _FUNCTIONS_SHOWN = 8
 _TRACED_SHOWN = 20
 _NO_KERNELS = "none"
-
-KINDS: dict[tuple[Mode, str], str] = {
-    ("eager", "op"): "ops",
-    ("eager", "call"): "calls (total)",
-    ("graph", "op"): "nodes (all threads)",
-    ("graph", "plumbing"): "data transfer",
-    ("graph", "folding"): "constant folding",
-}
-"""Executions by mode and kind. The total time of a call includes its nodes."""
 
 
 def summary_json(run: Run) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.views import document as doc
-from tflogscope.views.analyze import KINDS
 from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
@@ -130,7 +129,7 @@ def _side(side: str, run: Facts) -> doc.Fact:
 
 
 def _mode_and_kind(row: Facts) -> str:
-    return f"{row['mode']} {KINDS.get((row['mode'], row['kind']), row['kind'])}"
+    return f"{row['mode']} {doc.KINDS.get((row['mode'], row['kind']), row['kind'])}"
 
 
 def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.common.facts import Mode
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.views.markup import Markup
 
@@ -21,6 +22,14 @@ Row: TypeAlias = Mapping[str, Any]
 Kind = Literal["text", "name", "count", "label", "us", "line", "list", "number", "share", "bar"]
 Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "hint"]
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
+KINDS: dict[tuple[Mode, str], str] = {
+    ("eager", "op"): "ops",
+    ("eager", "call"): "calls (total)",
+    ("graph", "op"): "nodes (all threads)",
+    ("graph", "plumbing"): "data transfer",
+    ("graph", "folding"): "constant folding",
+}
+"""Executions by mode and kind. The total time of a call includes its nodes."""
 
 
 def mode_tone(row: Row) -> Tone:
