@@ -163,7 +163,7 @@ def test_a_user_directory_adds_to_a_file_that_is_known(tmp_path: Path) -> None:
         ("ms = 0.5", "ms = 0.75", "'ms' is 0.5, not 0.75"),
         ("took 0.5", "lasted 0.5", "a sample does not match: expected op"),
         ("own.cc:12", "other.cc:12", "a line of other.cc"),
-        ("  line = '2026", "  line = 'at 2026", "no known prefix"),
+        ("  line = '2026", "  line = 'at 2026", "unknown prefix"),
         ("level = 1", "levels = 1", "unknown key `levels`"),
         ("level = 1", 'level = "1"', "`level` is not a int"),
         ('file = "own.cc"', 'files = ["own.cc", "b.cc"]', "needs a `file`"),

@@ -263,7 +263,7 @@ def test_facts_of_a_log_without_plugins_are_onednns() -> None:
     assert facts["rewriters"] == {
         "kernels": ["oneDNN"],
         "primitives": ["oneDNN"],
-        "knows": "the layout pass supports",
+        "knows": "the layout pass knows",
     }
     assert facts["libraries"] == []
 

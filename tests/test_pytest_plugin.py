@@ -210,7 +210,7 @@ def test_programs_that_fail_hang_or_write_no_log(pytester: pytest.Pytester) -> N
     result = run_pytest(pytester)
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(["fails ended with status 1", "ValueError: out of cheese"])
-    result.stdout.fnmatch_lines(["hangs was not done after 3 s"])
+    result.stdout.fnmatch_lines(["hangs timed out after 3 s"])
     result.stdout.fnmatch_lines(["*NothingRecognised*"])
     result.stdout.no_fnmatch_line("*tflogscope check*")
     process = pytester.path / "pid"

@@ -232,7 +232,7 @@ def test_a_line_that_was_cut_is_told_in_whole_words(opened: Open) -> None:
     log = Log()
     log.executing("Mul")
     text = f"{log.text()}{'x' * 3_000_000}\n"
-    assert "1 line is longer than the cap; 1,951,424 bytes of that were left out" in said(
+    assert "1 line is longer than the cap; 1,951,424 bytes of that were dropped" in said(
         opened(text)
     )
 

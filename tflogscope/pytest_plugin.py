@@ -127,7 +127,7 @@ class RecordTensorFlow:
         )
         sys.stdout.write(output)  # pytest keeps it for the report
         if status is None:
-            pytest.fail(f"{name} was not done after {timeout:g} s", pytrace=False)
+            pytest.fail(f"{name} timed out after {timeout:g} s", pytrace=False)
         if status:
             last = "\n".join(output.splitlines()[-_SHOWN:])
             pytest.fail(f"{name} ended with status {status}\n{last}", pytrace=False)
@@ -151,10 +151,10 @@ class RecordTensorFlow:
         file = getattr(module, "__file__", None)
         if not name.isidentifier() or module is None or file is None:
             hint = "Pass a function at the top level of a module, or a file."
-            raise UsageError("another process can't find this program", repr(program), hint)
+            raise UsageError("another process can't import this function", repr(program), hint)
         if arguments:
-            hint = "Put them into a function without any, or pass a file."
-            raise UsageError("a function gets no arguments", name, hint)
+            hint = "Wrap it in a function without parameters, or pass a file."
+            raise UsageError("functions are called without arguments", name, hint)
         return name, ["-c", _CALL, file, module.__name__, name, *_own_paths()]
 
     def _need_tensorflow(self) -> None:
@@ -172,8 +172,8 @@ class RecordTensorFlow:
             raise UsageError(reason, self.python, hint) from error
         if done.returncode == _NO_TENSORFLOW:
             pytest.skip(
-                f"{self.python} has no TensorFlow, so there is no log to look at; "
-                f"the setting {_PYTHON} may name an interpreter that has it"
+                f"{self.python} has no TensorFlow, so nothing was recorded; "
+                f"set {_PYTHON} to an interpreter that has it"
             )
 
 

@@ -46,7 +46,7 @@ def analyze(
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
     if as_json and format_name not in (None, "json"):
-        raise UsageError(f"--json and --format {format_name} can't be combined", None, "Name one.")
+        raise UsageError(f"--json and --format {format_name} can't be combined", None, "Use one.")
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
         from tflogscope.views.analyze import parts_json, summary_json

@@ -143,7 +143,7 @@ def _require_one_run(name: str, write_baseline: Path | None, against: str | None
     """A baseline, and a comparison with a store, are of one run."""
     if write_baseline or against:
         option = "--write-baseline" if write_baseline else "--against"
-        raise UsageError(f"{option} takes one run, found several", name, "Name one.")
+        raise UsageError(f"{option} takes one run, found several", name, "Pass one.")
 
 
 def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdict:
@@ -178,7 +178,7 @@ def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple
         UsageError: two formats are named, or none for a file with an unknown suffix.
     """
     if as_json and chosen not in (None, "json"):
-        raise UsageError(f"--json and --format {chosen} can't be combined", None, "Name one.")
+        raise UsageError(f"--json and --format {chosen} can't be combined", None, "Use one.")
     chosen = "json" if as_json else chosen
     by_default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     if output is None:

@@ -71,7 +71,7 @@ def collect(
 
     if workers is not None:  # of the two, the environment is the weaker
         if scheduler not in (None, os.environ.get(_ADDRESS)):
-            raise UsageError("--workers and --scheduler can't be combined", None, "Name one.")
+            raise UsageError("--workers and --scheduler can't be combined", None, "Use one.")
         scheduler = None
     if os.path.exists(store) and not _can_be_store(store):  # noqa: PTH110
         hint = "Pass a store, an empty directory, or a new path."

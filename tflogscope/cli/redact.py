@@ -132,7 +132,7 @@ def _kept(keep: str | None, inputs: list[str], grammar: str | None) -> set[str]:
     if not kinds:
         return set()
     if "-" in inputs:
-        raise UsageError("standard input can only be read once", "--keep", "Name a file.")
+        raise UsageError("standard input can only be read once", "--keep", "Pass a file.")
     with opened(inputs, grammar) as run:
         tables = [
             (getattr(run, table), columns) for table, columns in (_KEPT[kind] for kind in kinds)

@@ -74,11 +74,11 @@ def problems(spans: Sequence[SourceSpan]) -> list[str]:
             lines = "1 line is" if account.cut_lines == 1 else f"{account.cut_lines:,} lines are"
             found.append(
                 f"{span.name}: {lines} longer than the cap; {account.cut_bytes:,} bytes "
-                "of that were left out"
+                "of that were dropped"
             )
         if account.unowned:
             found.append(
-                f"{span.name}: {account.unowned:,} lines have no text, or end where another "
-                "begins, and what is missing is lost or nothing says where it is"
+                f"{span.name}: {account.unowned:,} lines have no text or are cut by another "
+                "line, and the rest is lost or can't be located"
             )
     return found

@@ -89,7 +89,7 @@ def _text(grammar: Grammar, message: Message, sample: Sample) -> str:
     if pieces is None:
         if message.file in {each.file for each in grammar.markers.markers}:
             return sample.line  # it needs none
-        raise _wrong(message, sample, "it has no known prefix", 0)
+        raise _wrong(message, sample, "unknown prefix", 0)
     if pieces[0] != message.file:
         raise _wrong(message, sample, f"it is a line of {pieces[0]}, not of {message.file}", 0)
     return pieces[1]

@@ -197,7 +197,7 @@ class _Compiler:
         flags: int, file: int = 0,
     ) -> None:  # fmt: skip
         if table and table not in c.TABLES:
-            raise GrammarError(f"there is no table {table!r} for the scanner", name)
+            raise GrammarError(f"the scanner has no table {table!r}", name)
         number = c.TABLES.index(table) if table else 0
         self._messages.append(c.Message(head, rest or c.Range(0, 0), number, file, flags))
         self._names.append(name)

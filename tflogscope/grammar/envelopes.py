@@ -240,5 +240,5 @@ def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
     if made.rank and made.rank not in made.streams:
         missing.add(made.rank)
     if missing:
-        raise GrammarError(f"there is no field {min(missing)!r}", place)
+        raise GrammarError(f"no field {min(missing)!r}", place)
     return made

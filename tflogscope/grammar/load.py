@@ -107,7 +107,7 @@ def read_own(files: Mapping[str, Path]) -> Own:
     collector = _Collector(packaged)
     for name, file in files.items():
         if file.exists() and not file.is_file():  # a pipe would be waited for
-            raise GrammarError("the file can't be read: it is not a file", name)
+            raise GrammarError("can't read it: not a file", name)
         try:
             collector.read(file, name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -247,12 +247,12 @@ class _Collector:
         for entry in content.get("prefix", []):
             prefix = _prefix(entry, name)
             if prefix.id in self.prefixes:
-                raise GrammarError(f"there are two prefixes with the id {prefix.id!r}", name)
+                raise GrammarError(f"duplicate prefix id {prefix.id!r}", name)
             self.prefixes[prefix.id] = prefix
         for entry in content.get("envelope", []):
             envelope = read_envelope(entry, name)
             if envelope.id in self.envelopes:
-                said = f"there are two envelopes with the id {envelope.id!r}"
+                said = f"duplicate envelope id {envelope.id!r}"
                 raise GrammarError(said, name)
             self.envelopes[envelope.id] = envelope
         self._add_markers(content, name)

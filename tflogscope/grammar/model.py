@@ -238,7 +238,7 @@ class Grammar(NamedTuple):
             raise GrammarError(f"the grammar has no message {id_!r}") from None
 
     def split_prefix(self, line: str) -> tuple[str, str] | None:
-        """(basename, message) of one line, or None if it has no known prefix."""
+        """(basename, message) of one line, or None if unknown prefix."""
         for prefix in self.prefixes.values():
             if found := prefix.pieces(line):
                 pieces, message = found

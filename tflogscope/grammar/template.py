@@ -142,7 +142,7 @@ class _Reader:
     def read(self) -> tuple[Token, ...]:
         parts, end = self._parts(0, closers=())
         if end != len(self.template):
-            raise TemplateError(f"column {end + 1}: nothing is open here that could be closed")
+            raise TemplateError(f"column {end + 1}: nothing to close here")
         return parts[0]
 
     def _parts(
@@ -154,7 +154,7 @@ class _Reader:
         position = start
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise TemplateError(f"column {start + 1}: parts are more than {_DEEPEST} deep")
+            raise TemplateError(f"column {start + 1}: parts are nested deeper than {_DEEPEST}")
         while self.next < len(self.marks):
             mark = self.marks[self.next]
             _append_literal(tokens, self._plain(position, mark.start()))
@@ -196,7 +196,7 @@ class _Reader:
         text = self.template[start:end]
         if "$" in text:
             column = start + text.index("$") + 1
-            raise TemplateError(f"column {column}: a $ that starts nothing; write $$ for a dollar")
+            raise TemplateError(f"column {column}: a $ without meaning; write $$ for a dollar sign")
         return text
 
 
@@ -227,7 +227,7 @@ def _check_neighbours(tokens: Sequence[Token], after: Sequence[Token]) -> None:
         following = (*tokens[index + 1 :], *after)
         if isinstance(token, Field):
             if token.type not in SELF_DELIMITING and follow(following) is None:
-                raise TemplateError(f"after the field {token.name!r} there is no literal text")
+                raise TemplateError(f"no literal text after the field {token.name!r}")
         elif isinstance(token, OptionalPart):
             _check_neighbours(token.tokens, following)
         elif isinstance(token, Choice):

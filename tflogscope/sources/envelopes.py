@@ -52,7 +52,7 @@ class Chain:
         count = getattr(self._layer, "left_out", 0)
         if count:
             outer = self.envelopes[0]
-            return f"{outer.name} left out {count:,} lines that were like others; {outer.keep}"
+            return f"{outer.name} dropped {count:,} repeated lines; {outer.keep}"
         return next(filter(None, (each.problem for each in self._inner.values())), None)
 
     def describe(self, key: Key) -> str:

@@ -161,7 +161,7 @@ def answers_section(facts: Summary) -> Sequence[doc.Node]:
         shown = doc.Folded(title, (_answer(answer, several=several, briefly=number > 0),))
         if answer.id == "both-modes" and not _is_asked(answer, facts):
             where = f"tflogscope explain LOG --op {answer.evidence[0].op}"
-            line = f"{answer.text.partition('.')[0]}, in different executions: {where}"
+            line = f"{answer.text.partition('.')[0]}, in different executions. Details: {where}"
             said += [doc.Brief([doc.Item(line)]), doc.Full(partial(list, [shown]))]
         else:
             said.append(shown)

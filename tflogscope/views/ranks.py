@@ -87,8 +87,8 @@ def said_waits(facts: Facts) -> list[str]:
         )
     skew = facts["skew_us"]
     if skew:
-        apart = ", ".join(f"{rank}: {value:+,.0f} µs" for rank, value in skew.items())
-        said.append(f"Clock offsets from the median rank, by the end of collectives: {apart}.")
+        offsets = ", ".join(f"{_named(rank)} {value:+,.0f} µs" for rank, value in skew.items())
+        said.append(f"Clock offsets from the median, by the end of collectives: {offsets}.")
     else:
         said.append(
             "The logs have no collectives, so nothing shows that ranks wait; the longest call "

@@ -46,7 +46,7 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> En
     return Entry(
         kernels=kernels,
         primitives=libraries_of(linked.lines["library"].unique()),
-        knows=f"{' or '.join(passes)} support{'s' * (len(passes) == 1)}",
+        knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
     )
 
 

@@ -129,7 +129,7 @@ def read_activity(
         last_ns=last,
         edges_ns=edges.tolist(),
         lanes=lanes,
-        all=_lane("all", "that ran", all_, edges, traced),
+        all=_lane("all", "execution", all_, edges, traced),
         gaps=_gaps(run, shown, all_, first, last),
         whole=whole,
     )
