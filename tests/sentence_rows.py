@@ -15,7 +15,7 @@ from unittest import mock
 
 import tflogscope
 from tests.samples import KEPT, path_of
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.sentences import Words
@@ -40,7 +40,9 @@ _STRICT: dict[str, Any] = {
     "max_nonzero_exits": 0,
 }
 _POLICIES = [
-    Policy(str(limit), (Section(None, {**DEFAULTS, **_STRICT, **dict.fromkeys(keys, limit)}),))
+    Policy(
+        str(limit), (PolicySection(None, {**DEFAULTS, **_STRICT, **dict.fromkeys(keys, limit)}),)
+    )
     for keys in [("max_unlinked", "max_unknown")]
     for limit in (0, 0.0)
 ]

@@ -23,7 +23,7 @@ from tests.makelog import MATMUL, Log
 from tests.samples import run_of, unpacked
 from tests.stub import HOSTILE
 from tflogscope.checks.evaluation import check_run
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.exports.github import github_text
 from tflogscope.exports.junit import junit_text
@@ -57,8 +57,8 @@ NASTY = [
 STRICT = Policy(
     "made",
     (
-        Section("f*", {"max_retraces": 0, "unexpected_eager": 0}),
-        Section(None, {**DEFAULTS, "require_kernels": ("_MklNone",), "max_unknown": 0}),
+        PolicySection("f*", {"max_retraces": 0, "unexpected_eager": 0}),
+        PolicySection(None, {**DEFAULTS, "require_kernels": ("_MklNone",), "max_unknown": 0}),
     ),
 )
 

@@ -15,7 +15,7 @@ from tests.stub import HOSTILE
 from tests.test_checks_keys import NODES, ONEDNN, RAN
 from tflogscope.checks.baseline import Baseline, baseline_text, read_baseline
 from tflogscope.checks.evaluation import check_run
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Verdict
 from tflogscope.errors import InputError, UsageError
@@ -31,7 +31,7 @@ STRICT: dict[str, Any] = {
 
 
 def verdict(made: MadeRun, baseline: Baseline | None = None, **keys: Any) -> Verdict:
-    policy = Policy("made", (Section(None, {**DEFAULTS, **keys}),))
+    policy = Policy("made", (PolicySection(None, {**DEFAULTS, **keys}),))
     return check_run(made.run(), policy, baseline)
 
 

@@ -17,7 +17,7 @@ from tests.made_run import MadeRun, Row, call, eager, node, program
 from tests.samples import run_of
 from tflogscope import open_log
 from tflogscope.checks.evaluation import check_run
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
 from tflogscope.exports.junit import junit_text
@@ -32,8 +32,8 @@ USUAL_CAUSES, ALWAYS_CAUSES = causes_that_count("never"), causes_that_count("alw
 
 
 def policy(own: dict[str, Any] | None = None, **functions: dict[str, Any]) -> Policy:
-    sections = [Section(pattern, named) for pattern, named in functions.items()]
-    return Policy("made", (*sections, Section(None, {**DEFAULTS, **(own or {})})))
+    sections = [PolicySection(pattern, named) for pattern, named in functions.items()]
+    return Policy("made", (*sections, PolicySection(None, {**DEFAULTS, **(own or {})})))
 
 
 def check(made: MadeRun, wanted: Policy | None = None) -> Check:

@@ -9,7 +9,7 @@ import pytest
 from tests.made_run import MadeRun, Row, call, eager, node
 from tests.samples import run_of
 from tflogscope.checks.evaluation import check_run
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
 from tflogscope.model.causes.rules import causes_that_count
@@ -17,8 +17,8 @@ from tflogscope.model.causes.rules import causes_that_count
 
 def checked(made: MadeRun, key: str, own: Any = None, **functions: Any) -> list[Check]:
     """The checks of one key, with the policy's own value and those of its sections."""
-    sections = [Section(pattern, {key: value}) for pattern, value in functions.items()]
-    policy = Policy("made", (*sections, Section(None, {**DEFAULTS, key: own})))
+    sections = [PolicySection(pattern, {key: value}) for pattern, value in functions.items()]
+    policy = Policy("made", (*sections, PolicySection(None, {**DEFAULTS, key: own})))
     return [each for each in check_run(made.run(), policy).checks if each.key == key]
 
 
@@ -235,7 +235,7 @@ def test_unknown_records_are_counted_or_a_share(limit: float, passes: bool) -> N
 
 
 def real(name: str, key: str, value: Any) -> Check:
-    policy = Policy("made", (Section(None, {**DEFAULTS, key: value}),))
+    policy = Policy("made", (PolicySection(None, {**DEFAULTS, key: value}),))
     (found,) = [each for each in check_run(run_of(name), policy).checks if each.key == key]
     return found
 
@@ -274,7 +274,7 @@ def test_the_default_of_the_contract_is_used_by_the_run() -> None:
     ],
 )
 def test_shares_of_the_time_of_onednn(key: str, log: str, share: float) -> None:
-    policy = Policy("p", (Section(None, {**DEFAULTS, key: 0.1}),))
+    policy = Policy("p", (PolicySection(None, {**DEFAULTS, key: 0.1}),))
     verdict = check_run(run_of(log), policy)
     [check] = [each for each in verdict.checks if each.key == key]
     assert check.measured == pytest.approx(share, abs=0.001)

@@ -18,7 +18,7 @@ from tests.test_events_torn import Torn
 from tflogscope.errors import InputError
 from tflogscope.events import events, scan
 from tflogscope.events.events import PLACES
-from tflogscope.events.store import Output
+from tflogscope.events.store import BlockOutput
 from tflogscope.grammar.compiled import CompiledGrammar
 from tflogscope.model.executions import dispatches
 from tflogscope.model.overview import limits
@@ -70,11 +70,11 @@ def test_short_lines_of_onednn_need_few_outputs(
     """An output is some MB, and each block has its own while it waits for its turn."""
     made = []
 
-    def output(grammar: CompiledGrammar) -> Output:
-        made.append(Output(grammar))
+    def output(grammar: CompiledGrammar) -> BlockOutput:
+        made.append(BlockOutput(grammar))
         return made[-1]
 
-    monkeypatch.setattr(scan, "Output", output)
+    monkeypatch.setattr(scan, "BlockOutput", output)
     log = Log()
     log.step(7, MATMUL)
     for _ in range(60_000):

@@ -21,7 +21,7 @@ from tflogscope.sources import Source
 from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.ranks import rank_facts
-from tflogscope.views.ranks import said_differences, said_waits
+from tflogscope.views.ranks import describe_differences, describe_stragglers
 
 pytestmark = pytest.mark.thorough
 
@@ -60,7 +60,7 @@ def test_the_rank_that_the_others_wait_for_is_named(
     slow = facts[f"{name}.{release}"]["slow"]
     assert slow["rank"] == "1"
     assert 130_000 < slow["wait_us"] < 400_000, "it slept for 150 ms"
-    assert "rank 1 comes last" in said_waits(facts[f"{name}.{release}"])[0]
+    assert "rank 1 comes last" in describe_stragglers(facts[f"{name}.{release}"])[0]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -74,7 +74,7 @@ def test_what_is_odd_in_a_rank_is_named_with_it(
         ("kernel", "MatMul"): ["2"],
         ("problem", "step 5"): ["3"],
     }
-    said = " ".join(said_differences(facts[f"mixed4.{release}"]))
+    said = " ".join(describe_differences(facts[f"mixed4.{release}"]))
     assert "rank 2: kernel, MatMul: _MklMatMul (5 nodes) (0, 1, 3); MatMul (5 nodes) (2)" in said
 
 
@@ -165,7 +165,7 @@ def test_workers_of_parameter_servers_are_not_compared_step_by_step(
     assert found["asynchronous"] is True
     assert (found["steps"], found["slow"], found["skew_us"]) == ([], None, {})
     assert {each["what"] for each in found["differences"]} == {"setting", "kernel"}
-    assert said_waits(found) == [
+    assert describe_stragglers(found) == [
         "Workers wait for no other worker: the coordinator hands out their steps."
     ]
     assert "tflogscope: not compared: slow2__tf2.13.1__rank0. " in said.err
@@ -179,12 +179,14 @@ def test_long_values_are_shown_from_where_they_differ() -> None:
     same = {"0": values["0"], "1": values["1"]}
     for each, shown in ((same, "… save (1)"), (values, "train_step, train_step,")):
         facts = {"what": "order of calls", "subject": "calls", "values": each, "odd": []}
-        (said,) = said_differences({"differences": [facts], "asynchronous": False})
+        (said,) = describe_differences({"differences": [facts], "asynchronous": False})
         assert shown in said
         assert len(said) < 1000
     assert (
         "calls: … evaluate, train_step"
-        in said_differences({"differences": [{**facts, "values": same}], "asynchronous": False})[0]
+        in describe_differences(
+            {"differences": [{**facts, "values": same}], "asynchronous": False}
+        )[0]
     )
 
 

@@ -252,7 +252,7 @@ def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that holds more than there is room for is scanned in several parts."""
     from tflogscope.events import scan, store
 
-    monkeypatch.setattr(scan, "Output", lambda grammar: store.Output(grammar, 32, 1024))
+    monkeypatch.setattr(scan, "BlockOutput", lambda grammar: store.BlockOutput(grammar, 32, 1024))
     agree(path_of("py_function__tf2.13.1__vlog2"))
 
 

@@ -73,7 +73,7 @@ class Run(model_run.Run):
         failed = [check for check in self.check().checks if not check.passed]
         failed = [check for check in failed if check.key in ("read", "unexpected_eager")]
         if failed:
-            broken = [each.text for check in failed for each in check.violations]
+            broken = [violation.text for check in failed for violation in check.violations]
             raise AssertionError("\n".join([check.text for check in failed] + broken[:_NAMED]))
 
     def query(self, statement: str) -> pl.DataFrame:

@@ -63,9 +63,9 @@ def baseline_text(checks: Iterable[Check]) -> str:
     amounts: dict[Key, float] = {}
     for check in checks:
         if not check.passed:
-            for each in check.violations:
-                key = _key(check.key, each.subject)
-                amounts[key] = amounts.get(key, 0) + each.amount
+            for violation in check.violations:
+                key = _key(check.key, violation.subject)
+                amounts[key] = amounts.get(key, 0) + violation.amount
     rows = [
         json.dumps({"check": check, **dict(subject), "amount": amount})
         for (check, subject), amount in sorted(amounts.items())

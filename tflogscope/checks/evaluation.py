@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import CheckedRun, matching
 from tflogscope.checks.policy import Policy, default_policy
-from tflogscope.checks.rules import OF_ONEDNN, OF_TIMES, ROUNDING, RULES, Asked, Broken, Found
+from tflogscope.checks.rules import (
+    OF_ONEDNN,
+    OF_TIMES,
+    ROUNDING,
+    RULES,
+    Broken,
+    Measurement,
+    PolicyKey,
+)
 from tflogscope.checks.values import DEFAULTS, KEYS, WORDS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.common.figures import count_of
@@ -50,7 +58,7 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
         yield Check(READ, None, False, said, 0, unread)
     for key in KEYS.values():
         for section in policy.checked(key.id) if key.id in RULES else ():
-            asked = Asked(evidence, policy, key.id, section)
+            asked = PolicyKey(evidence, policy, key.id, section)
             if key.id in OF_TIMES and evidence.run.summary.recorded.get("simulated"):
                 said = "not checked: times are simulated"
                 yield Check(key.id, section.pattern, True, said, asked.limit, skipped=True)
@@ -84,14 +92,14 @@ def _left_out(evidence: CheckedRun, policy: Policy) -> list[str]:
     return [key for key in _OF_OPS if of_onednn and named.get(key) == DEFAULTS[key]]
 
 
-def _check(key: Key, asked: Asked, found: Found, baseline: Baseline) -> Check:
+def _check(key: Key, asked: PolicyKey, found: Measurement, baseline: Baseline) -> Check:
     recorded_as = asked.evidence.run.recorded_as
     violations = [
         _violation(key, each, found, baseline)._replace(code=source_text(each.python, recorded_as))
         for each in found.broken
     ]
-    new = sum(each.new for each in violations)
-    known = int(sum(each.amount for each in violations) - new)
+    new = sum(violation.new for violation in violations)
+    known = int(sum(violation.amount for violation in violations) - new)
     facts = {**found.facts, "limit": asked.limit, "measured": found.measured, "known": known}
     return Check(
         key.id,
@@ -100,11 +108,11 @@ def _check(key: Key, asked: Asked, found: Found, baseline: Baseline) -> Check:
         WORDS.said(key.text, key.more, facts),
         asked.limit,
         found.measured,
-        tuple(each for each in violations if each.new > ROUNDING),
+        tuple(violation for violation in violations if violation.new > ROUNDING),
     )
 
 
-def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Violation:
+def _violation(key: Key, broken: Broken, found: Measurement, baseline: Baseline) -> Violation:
     facts = {"amount": broken.amount, "lines": broken.lines, **broken.subject}
     facts = {**found.facts, **facts, **broken.facts}
     return Violation(
@@ -135,7 +143,10 @@ def _notes(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator
 def _unread_waivers(evidence: CheckedRun, checks: tuple[Check, ...]) -> Iterator[str]:
     """Say of which lines that fail it is unknown whether a comment lets them pass, and why."""
     failed = [
-        each for check in checks if check.key == "unexpected_eager" for each in check.violations
+        violation
+        for check in checks
+        if check.key == "unexpected_eager"
+        for violation in check.violations
     ]
     files = {each.python.rpartition(":")[0] for each in failed if each.python and not each.code}
     for file in sorted(files):

@@ -117,12 +117,12 @@ def evidence_columns(*but: str) -> list[pl.Expr]:
         "source": pl.col("source").first(),
         "lines": here.head(LINES),
         "last_line": here.last(),
-        "python": most_asked(),
+        "python": most_frequent_line(),
     }
     return [column.alias(name) for name, column in every.items() if name not in but]
 
 
-def most_asked() -> pl.Expr:
+def most_frequent_line() -> pl.Expr:
     """`python`: the line of the program that asked for most rows; null: none is known."""
     return pl.col("python").drop_nulls().mode().sort().first()
 

@@ -37,7 +37,7 @@ max_retraces = 3
 max_retraces = 0"""
 
 
-class Section(NamedTuple):
+class PolicySection(NamedTuple):
     """The keys that a table of the policy names; `pattern` None: the policy's own table."""
 
     pattern: str | None
@@ -54,21 +54,25 @@ class Policy(NamedTuple):
     """Sections in the order in which they are asked: those for functions, then the policy's own."""
 
     name: str  # where it is from, for people
-    sections: tuple[Section, ...]
+    sections: tuple[PolicySection, ...]
 
-    def section(self, key: str, function: str | None) -> Section:
+    def section(self, key: str, function: str | None) -> PolicySection:
         """Return what says a key for a function: the first that matches and names it."""
-        return next(each for each in self.sections if key in each.named and each.matches(function))
+        return next(
+            section
+            for section in self.sections
+            if key in section.named and section.matches(function)
+        )
 
     def value(self, key: str, function: str | None) -> Any:
         """Return what holds for a function."""
         return self.section(key, function).named[key]
 
-    def checked(self, key: str) -> list[Section]:
+    def checked(self, key: str) -> list[PolicySection]:
         """Sections that check something by a key: None and an empty list check nothing."""
-        return [each for each in self.sections if each.named.get(key) not in (None, ())]
+        return [section for section in self.sections if section.named.get(key) not in (None, ())]
 
-    def belong(self, key: str, section: Section, functions: pl.Series) -> pl.Series:
+    def belong(self, key: str, section: PolicySection, functions: pl.Series) -> pl.Series:
         """Which functions (None: what belongs to none) a section says a key for."""
         mine = [each for each in functions.unique() if self.section(key, each) is section]
         named = [each for each in mine if each is not None]
@@ -77,7 +81,7 @@ class Policy(NamedTuple):
 
 def default_policy() -> Policy:
     """What a team wants without writing a policy."""
-    return Policy("default policy", (Section(None, values.DEFAULTS),))
+    return Policy("default policy", (PolicySection(None, values.DEFAULTS),))
 
 
 def find_policy(directory: Path) -> Policy:
@@ -172,9 +176,9 @@ def _tested(where: str, table: Mapping[str, Any]) -> Policy:
             if key in values.KEYS and values.KEYS[key].of_a_log:
                 hint = "Put it outside the tables for functions."
                 raise UsageError(f"{key} applies to the whole log, not to a function", place, hint)
-        sections.append(Section(pattern, _checked(named, place)))
+        sections.append(PolicySection(pattern, _checked(named, place)))
     own = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
-    return Policy(where, (*sections, Section(None, own)))
+    return Policy(where, (*sections, PolicySection(None, own)))
 
 
 def _checked(

@@ -17,9 +17,9 @@ from tflogscope.checks.evidence import (
     evidence_columns,
     lines_of,
     matching,
-    most_asked,
+    most_frequent_line,
 )
-from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.policy import Policy, PolicySection
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.common.frames import first_of_each, only
 from tflogscope.model.common.names import op_of_kernel
@@ -33,13 +33,13 @@ from tflogscope.model.rows.unexpected import is_unexpected
 ROUNDING = 1e-9  # shares that differ by less are the same
 
 
-class Asked(NamedTuple):
+class PolicyKey(NamedTuple):
     """A key of a policy, as one of its sections names it."""
 
     evidence: CheckedRun
     policy: Policy
     key: str
-    section: Section
+    section: PolicySection
 
     @property
     def limit(self) -> Any:
@@ -62,7 +62,7 @@ class Broken(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
-class Found(NamedTuple):
+class Measurement(NamedTuple):
     """What a rule found. `may_be`: how much may break the policy and is not in the baseline."""
 
     measured: float | None
@@ -74,7 +74,7 @@ class Found(NamedTuple):
 # ---- what runs eagerly ---------------------------------------------------------------------------
 
 
-def unexpected_eager(asked: Asked) -> Found | None:
+def unexpected_eager(asked: PolicyKey) -> Measurement | None:
     """Ops that ran eagerly where graph functions should run them.
 
     By op, cause, function and line of the program.
@@ -101,10 +101,10 @@ def unexpected_eager(asked: Asked) -> Found | None:
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
-    return Found(counted.height, broken, facts, asked.limit)
+    return Measurement(counted.height, broken, facts, asked.limit)
 
 
-def _counted(asked: Asked, function: str | None) -> pl.DataFrame | None:
+def _counted(asked: PolicyKey, function: str | None) -> pl.DataFrame | None:
     """What counts of a function; None: another section says the key for it."""
     evidence, policy = asked.evidence, asked.policy
     if policy.section(asked.key, function) is not asked.section:
@@ -112,7 +112,7 @@ def _counted(asked: Asked, function: str | None) -> pl.DataFrame | None:
     near = evidence.eager.filter(pl.col("near").eq_missing(pl.lit(function, pl.String)))
     allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
     places = policy.value("allow_eager_at", function)
-    places = (*places, *(f"*/{each}" for each in places))  # of a file in a folder
+    places = (*places, *(f"*/{place}" for place in places))  # of a file in a folder
     lines = near["python"].drop_nulls().unique()
     allowed_at = [*matching(lines, places), *filter(evidence.lets_pass, lines)]
     counts = is_unexpected(
@@ -136,7 +136,7 @@ def _of_group(row: dict[str, Any], *subject: str, **facts: Any) -> Broken:
 # ---- graph functions -----------------------------------------------------------------------------
 
 
-def max_retraces(asked: Asked) -> Found | None:
+def max_retraces(asked: PolicyKey) -> Measurement | None:
     """Functions that were traced again more often than allowed."""
     if not asked.evidence.shows_eager:
         return _warned_of(asked)
@@ -155,16 +155,16 @@ def max_retraces(asked: Asked) -> Found | None:
         )
         for row in too_often
     ]
-    return Found(max(traces["retraces"].to_list(), default=0), broken)
+    return Measurement(max(traces["retraces"].to_list(), default=0), broken)
 
 
-def _warned_of(asked: Asked) -> Found | None:
+def _warned_of(asked: PolicyKey) -> Measurement | None:
     """TensorFlow's own warnings, in a log that shows no call; None: there are none."""
     warned = asked.evidence.run.findings.filter(id="retraced").to_dicts()
     broken = [
         _of_finding(row, "function", row["count"]) for row in warned if row["count"] > asked.limit
     ]
-    return Found(max(row["count"] for row in warned), broken) if warned else None
+    return Measurement(max(row["count"] for row in warned), broken) if warned else None
 
 
 @once
@@ -176,12 +176,12 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
     (`__forward_…`) and others are counted apart.
     """
     keys = ["function", "flavour", "function_uid"]
-    own = evidence.run.python_functions.filter(pl.col("made_by").is_null())
-    own = first_of_each(own.select(*keys, "python_function"), keys)
+    functions = evidence.run.python_functions.filter(pl.col("made_by").is_null())
+    functions = first_of_each(functions.select(*keys, "python_function"), keys)
     calls = evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
     return (
         first_of_each(calls, keys)
-        .join(own, on=keys, nulls_equal=True, maintain_order="left")
+        .join(functions, on=keys, nulls_equal=True, maintain_order="left")
         .group_by("function", "python_function", maintain_order=True)
         .agg(
             pl.col("source").first(),
@@ -195,20 +195,20 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
     )
 
 
-def max_crashes(asked: Asked) -> Found:
+def max_crashes(asked: PolicyKey) -> Measurement:
     """Programs that an error or a signal ended, as the finding says."""
     return _ended(asked, "crashed", "crash")
 
 
-def max_nonzero_exits(asked: Asked) -> Found:
+def max_nonzero_exits(asked: PolicyKey) -> Measurement:
     """Programs that chose another exit status than 0, as the finding says."""
     return _ended(asked, "exit-status", "exit")
 
 
-def _ended(asked: Asked, finding: str, named: str) -> Found:
+def _ended(asked: PolicyKey, finding: str, named: str) -> Measurement:
     rows = asked.evidence.run.endings.filter(id=finding).to_dicts()
     broken = [_of_finding(row, named, 1) for row in rows]
-    return Found(len(broken), broken, may_be=asked.limit)
+    return Measurement(len(broken), broken, may_be=asked.limit)
 
 
 def _of_finding(row: dict[str, Any], named: str, amount: int) -> Broken:
@@ -218,7 +218,7 @@ def _of_finding(row: dict[str, Any], named: str, amount: int) -> Broken:
     return Broken({named: row["subject"]}, amount, row["source"], lines, row["python"], facts)
 
 
-def min_rewritten(asked: Asked) -> Found | None:
+def min_rewritten(asked: PolicyKey) -> Measurement | None:
     """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not."""
     evidence = asked.evidence
     if evidence.calls.height and not (evidence.run.executions["mode"] == "graph").any():
@@ -229,16 +229,16 @@ def min_rewritten(asked: Asked) -> Found | None:
     total, missed = int(nodes["executions"].sum()), int(left["executions"].sum())
     facts = {"names": evidence.run.rewriters.kernels, "executions": total, "left": _by_op(left)}
     if not total:
-        return Found(None, [], facts)
+        return Measurement(None, [], facts)
     share = missed / total
     broken = Broken(
         {"functions": asked.section.pattern},
         share,
         evidence.only_source,
         tuple(left["line"].head(LINES)),
-        left.select(most_asked()).item(),
+        left.select(most_frequent_line()).item(),
     )
-    return Found(1 - share, [broken] if share > 1 - asked.limit + ROUNDING else [], facts)
+    return Measurement(1 - share, [broken] if share > 1 - asked.limit + ROUNDING else [], facts)
 
 
 def _by_op(left: pl.DataFrame) -> list[dict[str, Any]]:
@@ -252,12 +252,12 @@ def _by_op(left: pl.DataFrame) -> list[dict[str, Any]]:
     return groups.to_dicts()
 
 
-def require_kernels(asked: Asked) -> Found:
+def require_kernels(asked: PolicyKey) -> Measurement:
     """Kernels that did not run, each with those that ran its op instead."""
     ran = asked.mine(_alive(asked.evidence), "near")
     kernels = ran["kernel"].unique()
     missing = [pattern for pattern in asked.limit if not matching(kernels, (pattern,))]
-    return Found(len(missing), [_missing(pattern, ran) for pattern in missing])
+    return Measurement(len(missing), [_missing(pattern, ran) for pattern in missing])
 
 
 @once
@@ -279,7 +279,7 @@ def _missing(pattern: str, ran: pl.DataFrame) -> Broken:
         1,
         instead["source"].first(),  # type: ignore[arg-type]  # a text
         tuple(instead["line"].head(LINES)),
-        instead.select(most_asked()).item(),
+        instead.select(most_frequent_line()).item(),
         {"op": op, "kernels": instead["kernel"].drop_nulls().unique().sort().to_list()},
     )
 
@@ -287,7 +287,7 @@ def _missing(pattern: str, ran: pl.DataFrame) -> Broken:
 # ---- oneDNN's lines, and how much of the log could be read ---------------------------------------
 
 
-def forbid_implementations(asked: Asked) -> Found | None:
+def forbid_implementations(asked: PolicyKey) -> Measurement | None:
     """Primitives that ran as implementations that must not run."""
     if asked.evidence.primitives.is_empty():
         return None
@@ -300,10 +300,10 @@ def forbid_implementations(asked: Asked) -> Found | None:
         .sort("amount", descending=True, maintain_order=True)
     )
     broken = [_of_group(row, "implementation", "op", "function") for row in groups.to_dicts()]
-    return Found(ran.height, broken)
+    return Measurement(ran.height, broken)
 
 
-def max_unlinked(asked: Asked) -> Found:
+def max_unlinked(asked: PolicyKey) -> Measurement:
     """Primitives that no execution is known for."""
     mine = asked.mine(asked.evidence.primitives, "near")
     unlinked = mine.filter(pl.col("link") == "none")
@@ -311,14 +311,16 @@ def max_unlinked(asked: Asked) -> Found:
     return _limited(asked, unlinked, unlinked.height, mine.height, names=names)
 
 
-def max_unknown(asked: Asked) -> Found:
+def max_unknown(asked: PolicyKey) -> Measurement:
     """Records that no entry of the grammar matches."""
     coverage = asked.evidence.run.coverage
     count, whole = int(coverage["unknown"].sum()), int(coverage["records"].sum())
     return _limited(asked, pl.DataFrame({"source": [], "line": []}), count, whole)
 
 
-def _limited(asked: Asked, at: pl.DataFrame, count: int, whole: int, **facts: Any) -> Found:
+def _limited(
+    asked: PolicyKey, at: pl.DataFrame, count: int, whole: int, **facts: Any
+) -> Measurement:
     """A count or, where the limit has a point, a share of the whole. `at` are the places."""
     is_share = isinstance(asked.limit, float)
     amount = (count / whole if whole else 0.0) if is_share else count
@@ -326,29 +328,29 @@ def _limited(asked: Asked, at: pl.DataFrame, count: int, whole: int, **facts: An
     source = at["source"].first()
     broken = Broken(subject, amount, source, tuple(at["line"].head(LINES)))  # type: ignore[arg-type]  # a text
     facts |= {"count": count, "whole": whole, "is_share": is_share, "is_count": not is_share}
-    return Found(amount, [broken] if amount > asked.limit else [], facts)
+    return Measurement(amount, [broken] if amount > asked.limit else [], facts)
 
 
-def max_creation_share(asked: Asked) -> Found | None:
+def max_creation_share(asked: PolicyKey) -> Measurement | None:
     """How much of oneDNN's time goes into making primitives."""
     lines = asked.evidence.run.primitives
     made = lines.filter(pl.col("event").str.contains(MADE))
     return _share_of(asked, made, pl.concat([made, lines.filter(event="exec")]))
 
 
-def max_reorder_share(asked: Asked) -> Found | None:
+def max_reorder_share(asked: PolicyKey) -> Measurement | None:
     """How much of the time of primitives is that of reorders."""
     ran = asked.evidence.run.primitives.filter(event="exec")
     return _share_of(asked, ran.filter(primitive="reorder"), ran)
 
 
-def max_reference_share(asked: Asked) -> Found | None:
+def max_reference_share(asked: PolicyKey) -> Measurement | None:
     """How much of the time of primitives is that of reference code."""
     ran = asked.evidence.run.primitives.filter(event="exec")
     return _share_of(asked, ran.filter(IS_REFERENCE), ran)
 
 
-def _share_of(asked: Asked, some: pl.DataFrame, every: pl.DataFrame) -> Found | None:
+def _share_of(asked: PolicyKey, some: pl.DataFrame, every: pl.DataFrame) -> Measurement | None:
     """The share of time that some lines have in that of all; None: no line has a time."""
     if not every["duration_us"].count():
         return None
@@ -356,13 +358,13 @@ def _share_of(asked: Asked, some: pl.DataFrame, every: pl.DataFrame) -> Found | 
     share = took / whole if whole else 0.0
     lines = tuple(some["line"].head(LINES))
     broken = Broken({"functions": None}, share, some["source"].first(), lines)  # type: ignore[arg-type]  # a text
-    found = [broken] if share > asked.limit + ROUNDING else []
-    return Found(share, found, {"took": took, "whole": whole})
+    violations = [broken] if share > asked.limit + ROUNDING else []
+    return Measurement(share, violations, {"took": took, "whole": whole})
 
 
 OF_TIMES = ("max_creation_share", "max_reorder_share", "max_reference_share")
 OF_ONEDNN = ("forbid_implementations", *OF_TIMES)
-RULES: dict[str, Callable[[Asked], Found | None]] = {
+RULES: dict[str, Callable[[PolicyKey], Measurement | None]] = {
     rule.__name__: rule
     for rule in (
         unexpected_eager,

@@ -95,5 +95,5 @@ def _check_facts(check: Check) -> Facts:
         "name": check.name,
         "about": _ABOUT_AGAINST if against else _ABOUT.get(check.key) or KEYS[check.key].about,
         **check._asdict(),
-        "violations": [each._asdict() for each in check.violations],
+        "violations": [violation._asdict() for violation in check.violations],
     }

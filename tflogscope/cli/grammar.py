@@ -55,9 +55,9 @@ def check(
     for each in found:
         shown = safe(each.line) if each.place is None else pointed(each.line, each.place, _AROUND)
         lines += [safe(f"{each.where}: {each.why}"), *(f"  {line}" for line in shown.split("\n"))]
-    tried = sum(len(each.samples) for each in own.messages)
-    tried += sum(len(each.samples) for each in own.prefixes)
-    tried += sum(len(each.samples) for each in own.envelopes)
+    tried = sum(len(message.samples) for message in own.messages)
+    tried += sum(len(prefix.samples) for prefix in own.prefixes)
+    tried += sum(len(envelope.samples) for envelope in own.envelopes)
     doubt = (
         f"{len(found):,} {'does' if len(found) == 1 else 'do'} not match" if found else "all match"
     )

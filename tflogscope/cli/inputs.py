@@ -160,19 +160,19 @@ def opened_each(
                 from tflogscope.model.calls.parts import parts_of_one
 
                 run, parts = None, parts_of_one(processes)
-        for each in parts:
-            if each.in_order:
-                _warn_of_order(each)
+        for part in parts:
+            if part.in_order:
+                _warn_of_order(part)
         if run is not None and len(parts) == 1:
             yield parts, iter([run])
         else:
             del run  # its tables would add up
-            yield parts, (opened_run(*each.sources) for each in parts)
+            yield parts, (opened_run(*part.sources) for part in parts)
 
 
 def are_together(parts: list[Part]) -> bool:
     """Whether the runs are processes of one input."""
-    return of_one_input([each for part in parts for each in part.sources])
+    return of_one_input([source for part in parts for source in part.sources])
 
 
 @contextmanager

@@ -204,7 +204,7 @@ class Events:
     def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put the thread in the place of the column `site`."""
         thread = pl.Series("thread", self._thread_of(records["site"]))
-        return pl.DataFrame([*(each for each in records if each.name != "site"), thread])
+        return pl.DataFrame([*(record for record in records if record.name != "site"), thread])
 
     def _thread_of(self, sites: pl.Series) -> NDArray[np.int64]:
         codes = np.minimum(sites.to_numpy(), len(self.threads))  # c.NONE: no prefix

@@ -88,5 +88,5 @@ class Messages:
         texts = distinct(self._text[place], len(self._distinct))
         fields = extract(self._distinct[texts], message)
         rows = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
-        added = [each[rows] for each in fields if each.name not in shared.columns]
+        added = [field[rows] for field in fields if field.name not in shared.columns]
         return pl.DataFrame([*shared, *added])

@@ -27,7 +27,7 @@ from tflogscope.events.verbose_lines import (
 )
 from tflogscope.grammar.fast import at_once
 from tflogscope.grammar.load import load_grammar
-from tflogscope.grammar.verbose import Layout, VerboseGrammar
+from tflogscope.grammar.verbose import VerboseGrammar, VerboseLayout
 from tflogscope.native.library import FIELDS
 
 VERBOSE_SCHEMA: dict[str, pl.DataType] = {
@@ -129,8 +129,8 @@ class _Rows:
         some = distinct(codes, len(self.texts))
         good = np.zeros(len(self.texts) + 1, bool)
         good[some] = [text in texts for text in self.texts[some].to_list()]
-        found: Booleans = good[codes]
-        return found
+        is_among: Booleans = good[codes]
+        return is_among
 
     def _read_heads(self) -> None:
         """Cut off the head of each line: what is left are fields from `begin` on."""
@@ -206,34 +206,34 @@ class _Rows:
         marker, version, component = (self._texts(self.columns[name][rows]) for name in _HEAD[:3])
         return zip(marker, version, component, body, strict=True)
 
-    def _split(self, rows: Integers, layout: Layout) -> Booleans:
+    def _split(self, rows: Integers, layout: VerboseLayout) -> Booleans:
         """Fill the rows that the layout fits; say which these are."""
         lines, begin = self.lines.of(rows), self.begin[rows] - layout.whole
         end, names = lines.count, layout.fields
-        found: dict[str, Integers] = {}
+        columns: dict[str, Integers] = {}
         for place, name in enumerate(names):
             if layout.free is None or place < layout.free:
-                found[name] = lines.field(begin + place)
+                columns[name] = lines.field(begin + place)
             elif place > layout.free:
-                found[name] = lines.field(end - len(names) + place)
+                columns[name] = lines.field(end - len(names) + place)
         if layout.free is not None:
             after = len(names) - 1 - layout.free
             free = self.lines.joined(rows, begin + layout.free, end - after)
-            found[names[layout.free]] = self.added([*free])
+            columns[names[layout.free]] = self.added([*free])
         patterns = {name: layout.where.get(name, self.grammar.patterns.get(name)) for name in names}
         tests = [
-            (found[name], _from_start(pattern))
+            (columns[name], _from_start(pattern))
             for name, pattern in patterns.items()
             if pattern is not None
         ]
         if layout.other_than is not None:
-            tests.append((found["primitive"], _from_start(layout.other_than)))
+            tests.append((columns["primitive"], _from_start(layout.other_than)))
         results = matching(self.texts, tests)
         if layout.other_than is not None:
             results[-1] = ~results[-1]
         fits: Booleans = np.logical_and.reduce([np.ones(len(rows), bool), *results])
         for name in names:
-            self.column(name)[rows[fits]] = found[name][fits]
+            self.column(name)[rows[fits]] = columns[name][fits]
         if layout.event is not None:
             self.column("event")[rows[fits]] = self.added([layout.event])[0]
         return fits
@@ -248,10 +248,10 @@ class _Rows:
         lines = self.lines.frame(rows)[["text"]]
         some = lines.unique(maintain_order=True).with_row_index("number")
         number = lines.join(some, on="text", maintain_order="left")["number"].to_numpy()
-        found = _read_mkl(some, self.grammar)
+        calls = _read_mkl(some, self.grammar)
         for name in ("marker", "event", "primitive", "problem", "attributes", "message", "reason"):
-            self.column(name)[rows] = self.added(found[name].to_list())[number]
-        self.microseconds[rows] = found["microseconds"].to_numpy()[number]
+            self.column(name)[rows] = self.added(calls[name].to_list())[number]
+        self.microseconds[rows] = calls["microseconds"].to_numpy()[number]
 
     # ---- the rows --------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ def _time(timestamp: pl.Expr) -> pl.Expr:
 # ---- heads ---------------------------------------------------------------------------------------
 
 
-def _near(heads: pl.DataFrame, layouts: list[Layout]) -> list[Layout]:
+def _near(heads: pl.DataFrame, layouts: list[VerboseLayout]) -> list[VerboseLayout]:
     """The layouts whose markers, versions and components are among those of the heads."""
     markers, versions, components = (
         {text or "" for text in heads[name]} for name in ("marker", "version_tag", "component")
@@ -354,7 +354,7 @@ def _near(heads: pl.DataFrame, layouts: list[Layout]) -> list[Layout]:
     ]
 
 
-def _fits_heads(heads: pl.DataFrame, layouts: list[Layout]) -> list[pl.Series]:
+def _fits_heads(heads: pl.DataFrame, layouts: list[VerboseLayout]) -> list[pl.Series]:
     """For each layout, for which of the distinct heads it is."""
     tests = [
         pl.col("marker").is_in(layout.markers)
@@ -393,7 +393,7 @@ class _Tried:
         self.long = np.ones(height, bool)
         self.out_of_place = np.zeros(height, bool)
 
-    def add(self, near: Booleans, layout: Layout, commas: NDArray[np.int64]) -> None:
+    def add(self, near: Booleans, layout: VerboseLayout, commas: NDArray[np.int64]) -> None:
         """Note that a layout was tried on lines with so many commas."""
         count = len(layout.fields) - 1 - layout.whole
         self.known |= near

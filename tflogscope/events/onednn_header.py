@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tflogscope.grammar.verbose import Layout, VerboseGrammar
+from tflogscope.grammar.verbose import VerboseGrammar, VerboseLayout
 
 # oneDNN src/common/verbose.cpp, print_header: the library's name has changed three times.
 VERSION = r"^(?:oneDNN(?: Graph)?|DNNL|Intel(?:\(R\))? MKL-DNN) v([0-9]+(?:\.[0-9]+)*)"
@@ -67,7 +67,7 @@ def header_facts(frame: pl.DataFrame) -> HeaderFacts:
 
 def layouts_of_templates(
     lines: Iterable[tuple[str | None, str | None, str | None, str]], grammar: VerboseGrammar
-) -> list[Layout]:
+) -> list[VerboseLayout]:
     """Layouts for templates that name other columns than the grammar does: of a later release.
 
     `lines` have marker, version_tag, component and body of lines of the event `info`. What the
@@ -80,7 +80,7 @@ def layouts_of_templates(
     )
     known = {layout.fields for layout in grammar.layouts}
     columns = {name for fields in known for name in fields}
-    found: list[Layout] = []
+    found: list[VerboseLayout] = []
     for marker, version, component, text in islice(templates, _MOST_TEMPLATES):
         names = [_NAMES.get(name, name) for name in text.split(",") if name not in _HEAD_NAMES]
         # A column of another name must not take the place of one that the rows have: `at`.

@@ -72,21 +72,21 @@ def late_plugins(messages: Messages, records: Callable[[], pl.DataFrame]) -> tup
     the record in front of it came late. `records` gives at and time of TensorFlow's.
     """
     found = []
-    for each in REWRITERS:
-        if each.primitives is None or not each.primitives.clock:
+    for rewriter in REWRITERS:
+        if rewriter.primitives is None or not rewriter.primitives.clock:
             continue
-        lines = messages(each.primitives.runs)
+        lines = messages(rewriter.primitives.runs)
         if lines.is_empty() or records().is_empty():
             continue
         lines, times = lines.sort("at"), records().select("at", "time").sort("at")
-        own = lines.select("at", own=pl.col(each.primitives.clock).cast(pl.Float64) * 1e6)
+        own = lines.select("at", own=pl.col(rewriter.primitives.clock).cast(pl.Float64) * 1e6)
         near = own.join_asof(times.rename({"time": "before"}), on="at").join_asof(
             times.rename({"time": "after"}), on="at", strategy="forward", allow_exact_matches=False
         )
         start = (near["after"] - near["own"]).min()
         late = near.filter(pl.col("before") - pl.col("own") > pl.lit(start) + LATE_LINE)
         if late.height > max(1, LATE_LINES * lines.height):
-            found.append(each.id)
+            found.append(rewriter.id)
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from ctypes import byref
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
 
-from tflogscope.events.store import Output, Store
+from tflogscope.events.store import BlockOutput, ScannedLog
 from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
@@ -47,7 +47,7 @@ class SourceSpan:
     torn: int = 0
     tail: bytes = b""
 
-    def count(self, output: Output) -> None:
+    def count(self, output: BlockOutput) -> None:
         """Count the lines of what was scanned."""
         raw = output.raw
         self.lines += raw.lines
@@ -92,7 +92,7 @@ class Scan:
     ) -> None:
         """`patience`: after so many seconds without a line the last ones wait for no other."""
         self.grammar = compile_grammar(grammar)
-        self.store = Store(self.grammar)
+        self.store = ScannedLog(self.grammar)
         self.spans: list[SourceSpan] = []
         self._sources = sources
         self._patience = patience
@@ -101,7 +101,7 @@ class Scan:
         self._next = 0
         self._source: Readable | None = None
         self._border = _Border()
-        self._outputs: list[Output] = []
+        self._outputs: list[BlockOutput] = []
         self._error: BaseException | None = None
         self._position = 0
         self._threads = [
@@ -193,17 +193,19 @@ class Scan:
             self._error = self._error or error
             self._turn.notify_all()
 
-    def _scan_within(self, block: _Block) -> tuple[list[Output], int]:
+    def _scan_within(self, block: _Block) -> tuple[list[BlockOutput], int]:
         """Scan all but the first and the last line; return where the lines begin that are left."""
         if block.last:
             return [], 0
         first, last = _line_end(block.text, 1), block.text.rindex(b"\n", 0, -1) + 1
         return self._scan(block.text, first, last, more=True)
 
-    def _scan(self, text: bytes, begin: int, end: int, *, more: bool) -> tuple[list[Output], int]:
-        outputs: list[Output] = []
+    def _scan(
+        self, text: bytes, begin: int, end: int, *, more: bool
+    ) -> tuple[list[BlockOutput], int]:
+        outputs: list[BlockOutput] = []
         while begin < end:
-            output = self._outputs.pop() if self._outputs else Output(self.grammar)
+            output = self._outputs.pop() if self._outputs else BlockOutput(self.grammar)
             reached = c.library().tflogscope_scan(
                 byref(self.grammar.tables), text, len(text), begin, end, more, byref(output.raw)
             )
@@ -215,7 +217,7 @@ class Scan:
 
     # ---- in the order of the log ----------------------------------------------------------------
 
-    def _settle(self, block: _Block, outputs: list[Output], end: int) -> None:
+    def _settle(self, block: _Block, outputs: list[BlockOutput], end: int) -> None:
         if self._source is not block.source:
             self._source, self._border = block.source, _Border()
             source, count = block.source, c.HOT + len(self.grammar.messages)
@@ -240,7 +242,7 @@ class Scan:
             self._count(output, block.text)
         self._position = block.position
 
-    def _count(self, output: Output, text: bytes) -> None:
+    def _count(self, output: BlockOutput, text: bytes) -> None:
         """Settle what was scanned and count its lines; the output can be used again."""
         self.store.settle(output, text)
         self.spans[-1].count(output)

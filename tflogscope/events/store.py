@@ -1,4 +1,4 @@
-"""The memory of a scan: what a block gives (`Output`), and the columns of the log (`Store`).
+"""The memory of a scan: what a block gives (`BlockOutput`), and the log so far (`ScannedLog`).
 
 The compiled scanner allocates nothing. Here its arrays are made, grown before it may need more
 room, and read when the log is at its end.
@@ -54,8 +54,8 @@ _ODD = [
 ]
 
 
-class Output:
-    """What the scanner writes for one block; used again for the next one of the same `Store`."""
+class BlockOutput:
+    """What the scanner writes for one block; reused for the next one of a `ScannedLog`."""
 
     def __init__(self, grammar: CompiledGrammar, rows: int = ROWS, strings: int = STRINGS) -> None:
         # Not touched yet: a small log needs little of it.
@@ -131,7 +131,7 @@ def _pointer(raw: mmap.mmap, kind: type[Any]) -> Any:
     return ctypes.cast(ctypes.addressof(ctypes.c_char.from_buffer(raw)), POINTER(kind))
 
 
-class Store:
+class ScannedLog:
     """The log so far: columns, distinct strings, and runs that have begun and not ended."""
 
     def __init__(self, grammar: CompiledGrammar) -> None:
@@ -139,7 +139,7 @@ class Store:
         self._entries, self._fields, self._odds = map(_Memory, (c.Entry, c_uint32, c.Odd))
         self._arenas = [_Memory(c_uint8) for _ in c.TABLES]
         self._columns = {
-            name: {each: _Memory(c_int64 if each in _WIDE else c_uint32) for each in columns}
+            name: {column: _Memory(c_int64 if column in _WIDE else c_uint32) for column in columns}
             for name, columns in COLUMNS.items()
         }
         self.raw = c.Store()
@@ -148,7 +148,7 @@ class Store:
         self._open, self.raw.open_mask = _slots(c.Opened, 0)
         self.raw.open = _pointer(self._open, c.Opened)
 
-    def settle(self, output: Output, text: bytes) -> None:
+    def settle(self, output: BlockOutput, text: bytes) -> None:
         """Append what the scan of a block gave."""
         self._make_room(output.raw)
         done = c.library().tflogscope_settle(
@@ -185,7 +185,7 @@ class Store:
             place, columns.capacity = memory.room(columns.used + rows)
             setattr(columns, name, place)
 
-    def so_far(self) -> Store:
+    def so_far(self) -> ScannedLog:
         """The log so far, to read it while the scan goes on with this one.
 
         Both have the same memory, as rows and strings that are there stay as they are. Only the
@@ -251,7 +251,7 @@ class Store:
             begin = end
 
 
-def texts_of(store: Store, table: str) -> pl.Series:
+def texts_of(store: ScannedLog, table: str) -> pl.Series:
     """The distinct strings of a table, by number."""
     import polars as pl
 

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.scan import SourceSpan
-from tflogscope.events.store import Store, texts_of
+from tflogscope.events.store import ScannedLog, texts_of
 from tflogscope.grammar.model import Prefix
 from tflogscope.native.library import PLACES
 
@@ -50,10 +50,10 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
 
     def number(letter: str) -> Integers:
         columns = [at for at, mark in enumerate(shape) if mark == letter]
-        found = letters[:, columns].astype(np.int64) - ord("0")
-        np.logical_or(wrong, ((found < 0) | (found > 9)).any(axis=1), out=wrong)
+        digits = letters[:, columns].astype(np.int64) - ord("0")
+        np.logical_or(wrong, ((digits < 0) | (digits > 9)).any(axis=1), out=wrong)
         powers: Integers = 10 ** np.arange(len(columns) - 1, -1, -1, dtype=np.int64)
-        value: Integers = found @ powers
+        value: Integers = digits @ powers
         return value
 
     if "E" in shape:
@@ -115,18 +115,18 @@ def damaged(seconds: Integers, at: Integers, clocks: Clock) -> Integers:
     in_order = (first > _before(good, last)) & (last < _after(good, first))
     gap = np.minimum(begins - _before(good, ends), _after(good, begins) - ends)
     bad = ~good & ~(in_order & (gap <= _FAR))
-    found: Integers = by_time[bad[part_of[by_time]]].astype(np.int64)
-    return found
+    places: Integers = by_time[bad[part_of[by_time]]].astype(np.int64)
+    return places
 
 
 def without_damaged(times: pl.Series, at: Integers, spans: Sequence[SourceSpan]) -> pl.Series:
     """Times in µs of records in the order of the log; those that can't be are null."""
     values = times.to_numpy()  # with nulls, of float64, which has room for µs until the year 2255
-    known = np.flatnonzero(~np.isnan(values))
-    seconds = values[known].astype(np.int64) // SECOND
+    timed = np.flatnonzero(~np.isnan(values))
+    seconds = values[timed].astype(np.int64) // SECOND
     wrong = []
-    for inside in _sources(at[known], spans):
-        rows = known[inside]
+    for inside in _sources(at[timed], spans):
+        rows = timed[inside]
         wrong.append(rows[damaged(seconds[inside], at[rows], np.arange(len(rows)))])
     return times.scatter(np.concatenate(wrong), None) if any(map(len, wrong)) else times
 
@@ -139,21 +139,21 @@ def _sources(at: Integers, spans: Sequence[SourceSpan]) -> list[slice]:
 
 def _before(good: NDArray[np.bool_], values: Integers) -> Integers:
     """The largest value of the good parts up to each part in time."""
-    found: Integers = np.maximum.accumulate(np.where(good, values, -_NEVER))
-    return found
+    nearest: Integers = np.maximum.accumulate(np.where(good, values, -_NEVER))
+    return nearest
 
 
 def _after(good: NDArray[np.bool_], values: Integers) -> Integers:
     """The smallest value of the good parts from each part on."""
-    found: Integers = np.minimum.accumulate(np.where(good, values, _NEVER)[::-1])[::-1]
-    return found
+    nearest: Integers = np.minimum.accumulate(np.where(good, values, _NEVER)[::-1])[::-1]
+    return nearest
 
 
 class Clocks:
     """The times of all records, from the clocks as printed and the fractions of a second."""
 
     def __init__(
-        self, store: Store, prefixes: Sequence[Prefix], spans: Sequence[SourceSpan]
+        self, store: ScannedLog, prefixes: Sequence[Prefix], spans: Sequence[SourceSpan]
     ) -> None:
         self._store = store
         self._tags = store.entries("clocks")["tag"]
@@ -170,14 +170,14 @@ class Clocks:
 
     def of(self, clock: Clock, micros: Clock) -> pl.Series:
         """µs of each row, null: none."""
-        found = self._seconds[np.minimum(clock, len(self._seconds) - 1)]
-        none = found == NO_TIME
-        found *= SECOND  # in place: there may be millions of rows
-        found += micros
+        times = self._seconds[np.minimum(clock, len(self._seconds) - 1)]
+        none = times == NO_TIME
+        times *= SECOND  # in place: there may be millions of rows
+        times += micros
         if not none.any():
-            return pl.Series(found)
-        found[none] = 0
-        return pl.Series(found).set(pl.Series(none), None)
+            return pl.Series(times)
+        times[none] = 0
+        return pl.Series(times).set(pl.Series(none), None)
 
     def column(self, table: str, of: str = "") -> pl.Series:
         """The same of the rows of a table; `of`: of their ends (`end_`)."""
@@ -204,8 +204,8 @@ class Clocks:
         """Bring UTC to the local time of the other prefixes: by the record before each."""
         clock = self._records()[1]
         seconds, is_utc = self._seconds[clock], utc[clock]
-        known = seconds != NO_TIME
-        seconds, is_utc = seconds[known], is_utc[known]
+        timed = seconds != NO_TIME
+        seconds, is_utc = seconds[timed], is_utc[timed]
         last = np.maximum.accumulate(np.where(is_utc, -1, np.arange(len(is_utc))))
         rows = np.flatnonzero(is_utc & (last >= 0))
         if len(rows):

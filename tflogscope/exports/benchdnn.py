@@ -46,11 +46,11 @@ def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
     """
     ran = primitives.filter(event="exec").drop_nulls("primitive")
     ran = ran.with_columns(pl.when(_takes_masks()).then(pl.lit("yes")).alias(_MASKS))
-    found = ran.group_by(*_PROBLEM, _MASKS, maintain_order=True).agg(
+    problems = ran.group_by(*_PROBLEM, _MASKS, maintain_order=True).agg(
         count=pl.len(), time_us=pl.col("duration_us").sum()
     )
-    said = [_said(each) for each in found.select(*_PROBLEM, _MASKS).iter_rows(named=True)]
-    cases = found.with_columns(
+    said = [_said(each) for each in problems.select(*_PROBLEM, _MASKS).iter_rows(named=True)]
+    cases = problems.with_columns(
         line=pl.Series([line for line, _ in said], dtype=pl.String),
         reason=pl.Series([reason for _, reason in said], dtype=pl.String),
     )
@@ -151,18 +151,18 @@ def _known(place: str, facts: Mapping[str, str]) -> list[str]:
 
 def _changed(value: str, changes: Any) -> str | None:
     for pattern, to in changes:
-        if found := re.fullmatch(pattern, value):
+        if match := re.fullmatch(pattern, value):
             if to is False:
                 return None
-            return found[found.re.groups].upper() if to == "upper" else found.expand(to)
+            return match[match.re.groups].upper() if to == "upper" else match.expand(to)
     return value
 
 
 def _problem(row: Mapping[str, str], facts: Mapping[str, str], driver: Mapping[str, Any]) -> str:
     for pattern, to, *layout in driver["problem"]:
-        found = re.fullmatch(pattern, row["problem"])
-        if found and all(re.fullmatch(each, facts.get("tag.src", "")) for each in layout):
-            problem = _checked(found.expand(to))
+        match = re.fullmatch(pattern, row["problem"])
+        if match and all(re.fullmatch(each, facts.get("tag.src", "")) for each in layout):
+            problem = _checked(match.expand(to))
             if not problem.startswith("-"):  # it would be an option
                 return problem
     raise _CantSayError("the driver does not read such a problem")
@@ -190,24 +190,24 @@ def _add_descriptor(facts: dict[str, str], word: str, with_strides: Any) -> None
     parts = _parts(word)
     arg = parts.get("arg", "data")
     arg = _table()["arguments"].get(arg, arg)
-    found = {"dt": parts.get("dt"), "mask": parts.get("mask")}
+    values = {"dt": parts.get("dt"), "mask": parts.get("mask")}
     if parts.get("dt") != "undef":
-        found["tag"] = _layout(arg, parts)
+        values["tag"] = _layout(arg, parts)
         strides = parts.get("strides", "")
-        if strides and arg not in with_strides and found["tag"] != "any":
+        if strides and arg not in with_strides and values["tag"] != "any":
             raise _CantSayError(f"the driver takes no strides of {arg}")
         # An option for layouts excludes one for strides, and blocks have no strides.
-        if strides and found["tag"] != "any" and parts["tag"].islower():
-            found["strides"], found["tag"] = strides, None
+        if strides and values["tag"] != "any" and parts["tag"].islower():
+            values["strides"], values["tag"] = strides, None
         kinds = _table()["compensation"]
         extra = re.findall(r":([a-z0-9]+m)(\d+)", parts.get("extra", ""))
-        found["comp"] = "+".join(f"{kinds[k]}:{n}" for k, n in extra if k in kinds) or None
+        values["comp"] = "+".join(f"{kinds[k]}:{n}" for k, n in extra if k in kinds) or None
         # Drivers with one layout for all arguments refuse `any`: they are given what oneDNN chose.
-        chosen = parts.get("tag") if found["tag"] == "any" else found["tag"]
-        for name, value in (("dt", found["dt"]), ("tag", chosen)):
+        chosen = parts.get("tag") if values["tag"] == "any" else values["tag"]
+        for name, value in (("dt", values["dt"]), ("tag", chosen)):
             if value:
                 facts.setdefault(f"{name}.first", value)
-    for name, value in found.items():
+    for name, value in values.items():
         if value is not None:
             before = facts.get(f"{name}.{arg}")
             facts[f"{name}.{arg}"] = value if before is None else f"{before}:{value}"
@@ -215,8 +215,8 @@ def _add_descriptor(facts: dict[str, str], word: str, with_strides: Any) -> None
 
 def _parts(word: str) -> dict[str, str]:
     for each in _table()["descriptor"]:
-        if found := re.fullmatch(each["pattern"], word):
-            return {name: value for name, value in found.groupdict().items() if value is not None}
+        if match := re.fullmatch(each["pattern"], word):
+            return {name: value for name, value in match.groupdict().items() if value is not None}
     raise _CantSayError(f"the descriptor {word[:60]} is in an unknown format")
 
 
@@ -239,21 +239,23 @@ def _layout(arg: str, parts: Mapping[str, str]) -> str | None:
 
 def _attributes(text: str, driver: Mapping[str, Any]) -> list[str]:
     """All attributes of a line as options."""
-    found = _read_attributes(text)
+    attributes = _read_attributes(text)
     options = []
     for entry in _table()["attribute"]:
-        name = next((name for name in (entry["name"], *entry.get("also", ())) if name in found), "")
+        name = next(
+            (name for name in (entry["name"], *entry.get("also", ())) if name in attributes), ""
+        )
         if not name and not entry.get("always"):
             continue
-        parts = found.pop(name, [])
+        parts = attributes.pop(name, [])
         if "post_ops" in entry:
             parts = [_post_op(part, driver) for part in parts]
         elif "quantized" in entry:
             parts = [_quantized(part, entry["quantized"], driver) for part in parts]
         value = _changed("+".join(parts), entry.get("change", ()))
         options.append(f"--{entry['name']}={_checked(value or '')}")
-    if found:
-        raise _CantSayError(f"benchdnn has nothing for {', '.join(sorted(found))}")
+    if attributes:
+        raise _CantSayError(f"benchdnn has nothing for {', '.join(sorted(attributes))}")
     return options
 
 
@@ -261,21 +263,21 @@ def _read_attributes(text: str) -> dict[str, list[str]]:
     """The attributes by the name that they have today, each a list of parts."""
     for era in _table()["attributes"]:
         if re.fullmatch(f"(?:{era['item'].replace('?P<', '?P<_')})*", text):
-            found = {}
+            attributes = {}
             for item in re.finditer(era["item"], text):
                 name, value = item["name"], item.groupdict().get("quoted") or item["value"]
                 separator = era.get("separators", {}).get(name, "+")
                 parts = [part for part in (value or "").split(separator) if part]
-                found[era.get("names", {}).get(name, name)] = parts
-            return found
+                attributes[era.get("names", {}).get(name, name)] = parts
+            return attributes
     raise _CantSayError("its attributes are in an unknown format")
 
 
 def _post_op(text: str, driver: Mapping[str, Any]) -> str:
     name, *given = text.split(":")
     for entry in _table()["post_op"]:
-        if found := re.fullmatch(entry["pattern"], name):
-            name, *first = found.expand(entry.get("change", r"\g<0>")).split(":")
+        if match := re.fullmatch(entry["pattern"], name):
+            name, *first = match.expand(entry.get("change", r"\g<0>")).split(":")
             values = _values([*first, *given], entry["parts"], text)
             if entry.get("mask"):
                 return f"{name}:{_policy(values[0], driver)}" if values[0] else name
@@ -317,6 +319,6 @@ def _quantized(text: str, otherwise: list[Any], driver: Mapping[str, Any]) -> st
 
 def _policy(mask: int, driver: Mapping[str, Any]) -> str:
     masks = driver.get("masks", _table()["masks"])
-    found = masks[mask] if mask < len(masks) else _table()["beyond"]
-    assert isinstance(found, str)  # noqa: S101  for mypy
-    return found
+    policy = masks[mask] if mask < len(masks) else _table()["beyond"]
+    assert isinstance(policy, str)  # noqa: S101  for mypy
+    return policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tflogscope.escapes import safe
-from tflogscope.exports.places import Place, noted, places, told
+from tflogscope.exports.places import Place, add_log_line, pair_with_advice, places
 
 _SHOWN = 10  # GitHub shows so many errors of a step
 _NOWHERE = Place(None, None)
@@ -30,9 +30,9 @@ def github_text(verdict: dict[str, Any]) -> str:
 def _by_place(check: dict[str, Any]) -> dict[Place, list[str]]:
     """What is said at each place; the check's own text where the log can't tell."""
     said: dict[Place, list[str]] = {}
-    for each, text in told(check):
+    for each, text in pair_with_advice(check):
         place, log = places(each)
-        said.setdefault(place, []).append(noted(text, log))
+        said.setdefault(place, []).append(add_log_line(text, log))
     return said or {_NOWHERE: [check["text"]]}
 
 

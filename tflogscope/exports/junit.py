@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tflogscope.escapes import escape, safe
-from tflogscope.exports.places import noted, places, told
+from tflogscope.exports.places import add_log_line, pair_with_advice, places
 
 # What XML can't hold, not even escaped (XML 1.0, 2.2), and `safe` lets through: it shows nothing.
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
@@ -72,10 +72,10 @@ def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
 
 def _details(check: dict[str, Any]) -> str:
     lines = []
-    for each, text in told(check):
+    for each, text in pair_with_advice(check):
         place, log = places(each)
         where = "" if place.line is None else f"{place.file}:{place.line}: "
-        lines.append(noted(f"{where}{text}", log))
+        lines.append(add_log_line(f"{where}{text}", log))
     return "\n".join(map(_xml, lines))
 
 

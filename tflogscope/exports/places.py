@@ -31,16 +31,16 @@ def places(violation: dict[str, Any]) -> tuple[Place, Place | None]:
     return Place(_in_repository(file), number), log
 
 
-def told(check: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def pair_with_advice(check: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The violations of a check, and what is said of each: an advice with the first that has it."""
     said = set()
-    for each in check["violations"]:
-        advice = "" if each["advice"] in said else each["advice"]
+    for violation in check["violations"]:
+        advice = "" if violation["advice"] in said else violation["advice"]
         said.add(advice)
-        yield each, f"{each['text']} {advice}".rstrip()
+        yield violation, f"{violation['text']} {advice}".rstrip()
 
 
-def noted(text: str, log: Place | None) -> str:
+def add_log_line(text: str, log: Place | None) -> str:
     """A text, with the line of the log behind it where the text's place is another one."""
     if log is None or log.file is None:
         return text

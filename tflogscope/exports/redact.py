@@ -66,8 +66,8 @@ def _fitting(value: object, form: re.Pattern[str]) -> object:
 
 def _is_layout(word: str) -> bool:
     """Whether this is a layout's name: each of the first letters once, and then blocks of them."""
-    found = re.fullmatch(r"([A-Za-z]{1,12})(?:\d{1,3}[a-l])*", word)
-    return found is not None and sorted(found[1].lower()) == [*"abcdefghijkl"[: len(found[1])]]
+    match = re.fullmatch(r"([A-Za-z]{1,12})(?:\d{1,3}[a-l])*", word)
+    return match is not None and sorted(match[1].lower()) == [*"abcdefghijkl"[: len(match[1])]]
 
 
 class Redactor:
@@ -98,13 +98,13 @@ class Redactor:
             words, onednn = (packaged_file(f).read_text("utf-8") for f in (_WORDS, _ONEDNN_WORDS))
         except (OSError, ValueError) as error:
             raise GrammarError(f"the file can't be read: {error}", _WORDS) from error
-        known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
+        vocabulary = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
         # What the model knows by its words.
-        known += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]
+        vocabulary += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]
         for rewriter in REWRITERS:
-            known += [*rewriter.kernel_ops, *rewriter.alone]
+            vocabulary += [*rewriter.kernel_ops, *rewriter.alone]
         # The underscores before a name are an affix.
-        self.vocabulary = {*known, *(word.lstrip("_") for word in known), *keep}
+        self.vocabulary = {*vocabulary, *(word.lstrip("_") for word in vocabulary), *keep}
         self._affixes = [re.compile(affix["pattern"]) for affix in self._facts["affix"]]
         self._onednn_words = set(onednn.split())
         self._onednn_form = re.compile("|".join(self._facts["onednn_forms"]))
@@ -142,8 +142,8 @@ class Redactor:
 
     def _name(self, token: str, free: bool) -> str:
         """What is written for a word of the program's, or a number."""
-        if found := re.fullmatch(r"values: (.*)(>.?)", token, re.DOTALL):
-            return f"values: {self.pseudonym(found[1])}{found[2]}"
+        if match := re.fullmatch(r"values: (.*)(>.?)", token, re.DOTALL):
+            return f"values: {self.pseudonym(match[1])}{match[2]}"
         if self._number.fullmatch(token):
             return self.pseudonym(token) if free else token
         if re.fullmatch(r"0x[0-9a-f]+", token):
@@ -151,8 +151,8 @@ class Redactor:
             self.names[address] = token
             return address
         for affix in self._affixes:
-            if found := affix.fullmatch(token):
-                before, name, after = found.groups()
+            if match := affix.fullmatch(token):
+                before, name, after = match.groups()
                 if not self.vocabulary.issuperset(re.findall(r"_([A-Za-z_]*[A-Za-z])_\d+", after)):
                     break
                 return token if self._is_known(name) else f"{before}{self.pseudonym(name)}{after}"
@@ -177,8 +177,8 @@ class Redactor:
     def _onednn_word(self, word: str) -> str:
         """A word of a verbose line: it stays if oneDNN prints it."""
         stem = word.rstrip("0123456789")  # `src0`, `mask2`
-        known = {word, stem if len(word) - len(stem) < _INDEX else word} & self._onednn_words
-        if known or not word.isalnum() or self._onednn_form.fullmatch(word):
+        candidates = {word, stem if len(word) - len(stem) < _INDEX else word} & self._onednn_words
+        if candidates or not word.isalnum() or self._onednn_form.fullmatch(word):
             return word
         return word if _is_layout(word) else self.pseudonym(word)
 
@@ -190,7 +190,7 @@ class Redactor:
             for rewriter in REWRITERS
         )
         return word in self.vocabulary or any(
-            found and name[found.end() :] in self.vocabulary for name, found in kernels
+            match and name[match.end() :] in self.vocabulary for name, match in kernels
         )
 
     def texts(
@@ -218,8 +218,8 @@ class Redactor:
         tokens = tokens.with_columns(pl.col("token").replace_strict(words, new))
         joined = tokens.group_by("row", maintain_order=True).agg(pl.col("token").str.join())
         rows = pl.DataFrame({"row": pl.arange(0, len(some), dtype=pl.UInt32, eager=True)})
-        found = rows.join(joined, "row", "left", maintain_order="left")["token"].fill_null("")
-        return texts.replace_strict(some, found, return_dtype=pl.String, default=None)
+        replaced = rows.join(joined, "row", "left", maintain_order="left")["token"].fill_null("")
+        return texts.replace_strict(some, replaced, return_dtype=pl.String, default=None)
 
     # ---- lines -----------------------------------------------------------------------------------
 
@@ -278,14 +278,14 @@ class Redactor:
 
     def _messages(self, records: pl.DataFrame) -> pl.Series:
         """What is written for messages (file, text), each of a record."""
-        found = self._hot(records["text"])
-        left = records.with_row_index("row").filter(found.is_null() & (pl.col("text") != ""))
+        redacted = self._hot(records["text"])
+        left = records.with_row_index("row").filter(redacted.is_null() & (pl.col("text") != ""))
         for (file,), some in left.group_by("file"):
             grammar = self.grammar.files.get(str(file))
             new = self._cold(some["text"].unique(), grammar) if grammar else {}
             texts = some["text"].replace_strict(new, default=DROPPED, return_dtype=pl.String)
-            found = found.scatter(some["row"], texts)
-        return found.fill_null("")
+            redacted = redacted.scatter(some["row"], texts)
+        return redacted.fill_null("")
 
     def _cold(self, texts: pl.Series, file: FileGrammar) -> dict[str, str]:
         """What is written for distinct messages of a file, as far as they are messages of it."""
@@ -316,11 +316,11 @@ class Redactor:
 
     def _onednn(self, pieces: pl.Series) -> pl.Series:
         """Verbose lines: as they are, but for what follows, and what is in an unknown format."""
-        found = pieces.str.extract_groups(self._facts["onednn"]).struct.unnest()
+        fields = pieces.str.extract_groups(self._facts["onednn"]).struct.unnest()
         rest = pl.when(pl.col("2") == "").then(pl.lit("")).otherwise(pl.lit(DROPPED))
         marker = pieces.str.extract(f"^({self._markers})", 1)
-        known = self.texts(found["1"], by=self._onednn_word, token=self._facts["onednn_token"])
-        return found.select(pl.coalesce(known + rest, marker + DROPPED)).to_series()
+        words = self.texts(fields["1"], by=self._onednn_word, token=self._facts["onednn_token"])
+        return fields.select(pl.coalesce(words + rest, marker + DROPPED)).to_series()
 
     def _hot(self, pieces: pl.Series) -> pl.Series:
         """Messages of the executor; of some the prefix is in another line."""
@@ -337,7 +337,9 @@ class Redactor:
         """Lines of Python's loggers, and of plug-ins."""
         texts = pieces.filter(self._begin_with(pieces, "texts"))
         new: dict[str, str] = {}
-        for file in {each.file for each in self.grammar.markers.markers if each.table == "texts"}:
+        for file in {
+            marker.file for marker in self.grammar.markers.markers if marker.table == "texts"
+        }:
             new |= self._cold(texts, self.grammar.files[file])
         return pieces.replace_strict(new, default=None, return_dtype=pl.String)
 
@@ -346,7 +348,9 @@ class Redactor:
         return self.texts(pieces.set(~self._begin_with(pieces, "failures"), None), free=True)
 
     def _begin_with(self, pieces: pl.Series, table: str) -> pl.Series:
-        literals = [each.literal for each in self.grammar.markers.markers if each.table == table]
+        literals = [
+            marker.literal for marker in self.grammar.markers.markers if marker.table == table
+        ]
         return pieces.str.contains(f"^(?:{'|'.join(map(re.escape, literals))})")
 
     def _header(self, pieces: pl.Series) -> pl.Series:

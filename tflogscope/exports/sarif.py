@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from tflogscope.escapes import safe
 from tflogscope.exports.json_text import json_object
-from tflogscope.exports.places import Place, places, told
+from tflogscope.exports.places import Place, pair_with_advice, places
 
 _PRINT = "tflogscope/v1"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -60,7 +60,7 @@ def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:
         return [_result(check["name"], check["text"], nowhere)]
     return [
         _result(check["name"], text, {**each, "source": each["source"] or sources[0]})
-        for each, text in told(check)
+        for each, text in pair_with_advice(check)
     ]
 
 

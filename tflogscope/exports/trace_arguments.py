@@ -36,7 +36,7 @@ _OF_PRIMITIVES = (
 )
 TEXTS = (*_OF_EXECUTIONS, *_OF_PRIMITIVES)
 _DRAWN = {True: "from its line: the log does not say when it ran", False: None}
-_LIBRARY_IDS = {ONEDNN: "onednn"} | {each.name: each.id for each in REWRITERS}
+_LIBRARY_IDS = {ONEDNN: "onednn"} | {rewriter.name: rewriter.id for rewriter in REWRITERS}
 
 
 def arguments(run: Run, slices: Slices) -> tuple[pl.DataFrame, pl.DataFrame]:

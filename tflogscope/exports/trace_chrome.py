@@ -187,7 +187,7 @@ def _counters(slices: Slices, kernels: str) -> Iterator[bytes]:
         counted[f"{kernels} share, %"] = {"percent": percent}
     head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
     for name, values in counted.items():
-        members = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in values]
+        members = [pl.concat_str(pl.lit(f'"{value}":'), value) for value in values]
         event = pl.concat_str(
             pl.lit(f'{head}"{name}","ts":'),
             _microseconds(pl.col("ns")),

@@ -87,7 +87,7 @@ def _text(grammar: Grammar, message: Message, sample: Sample) -> str:
     """The sample line without its prefix. Raises Misfit if it is of another file."""
     pieces = grammar.split_prefix(sample.line)
     if pieces is None:
-        if message.file in {each.file for each in grammar.markers.markers}:
+        if message.file in {marker.file for marker in grammar.markers.markers}:
             return sample.line  # it needs none
         raise _wrong(message, sample, "unknown prefix", 0)
     if pieces[0] != message.file:

@@ -94,7 +94,7 @@ class Envelope:
     width: int = 0
     """Not a wrapper: lines of more characters go on in the next one, as a terminal shows them."""
     owners: Any = None
-    """Not a wrapper: which process the thread of each line is of (`sources.owners.Owners`)."""
+    """Not a wrapper: the process of the thread of each line (`sources.owners.ThreadOwners`)."""
     escapes: tuple[tuple[bytes, bytes], ...] = ()
     """Not a wrapper: what is written for some characters in all of the text, and these."""
     repairs: tuple[Any, ...] = ()

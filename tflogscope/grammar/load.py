@@ -63,13 +63,13 @@ def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
     root = Path(directory)
     if not root.is_dir():
         raise GrammarError("not a directory with grammar files", str(root))
-    own = read_own({f"{root.name}/{file.name}": file for file in own_files(root)})
+    added = read_own({f"{root.name}/{file.name}": file for file in own_files(root)})
     # pyparsing and polars are needed for the check only.
     from tflogscope.grammar.check import misfits
 
-    if misfit := next(misfits(*own), None):
+    if misfit := next(misfits(*added), None):
         raise misfit
-    return own.grammar
+    return added.grammar
 
 
 def own_files(directory: str | PathLike[str]) -> list[Path]:
@@ -151,8 +151,8 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
     try:
         text = file.read_bytes()
         if parsed := _parsed().get(crc32(text)):
-            found: dict[str, Any] = marshal.loads(parsed)  # noqa: S302  ours, as .pyc files are
-            return found
+            content: dict[str, Any] = marshal.loads(parsed)  # noqa: S302  ours, as .pyc files are
+            return content
         import tomllib
 
         return tomllib.loads(text.decode())
@@ -166,10 +166,10 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
 def _parsed() -> Mapping[int, bytes]:
     """What packaged files say, by the checksums of their texts (`hatch_build.py`)."""
     try:
-        found: Mapping[int, bytes] = marshal.loads(_PARSED.read_bytes())  # noqa: S302  see above
+        contents: Mapping[int, bytes] = marshal.loads(_PARSED.read_bytes())  # noqa: S302  see above
     except (OSError, ValueError, EOFError, TypeError):  # not installed, or by another Python
         return {}
-    return found
+    return contents
 
 
 def frozen(value: Any) -> Any:
@@ -219,14 +219,14 @@ class _Collector:
             name: FileGrammar(name, self.sources[name], tuple(messages))
             for name, messages in self.messages.items()
         }
-        own = self.envelopes
+        envelopes = self.envelopes
         return Grammar(
             files,
             self.by_id,
             self.prefixes,
             self.markers,
             self.verbose,
-            lambda: own | _packaged_envelopes(),  # a user's own come first
+            lambda: envelopes | _packaged_envelopes(),  # a user's own come first
         )
 
     def _add(self, content: dict[str, Any], name: str) -> None:

@@ -210,7 +210,7 @@ class Markers(NamedTuple):
     @property
     def needles(self) -> tuple[str, ...]:
         """The texts that begin another writer's record in the middle of a line."""
-        inside = (each.literal for each in self.markers if each.inside)
+        inside = (marker.literal for marker in self.markers if marker.inside)
         return (*self.literals, *inside)
 
 

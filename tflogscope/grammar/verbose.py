@@ -21,7 +21,7 @@ _LAYOUT_OPTIONS = {"lie", "event", "where", "other_than", "whole"}
 _LAYOUT_KEYS = {"name", "events", "text"} | _LAYOUT_OPTIONS
 
 
-class Layout(NamedTuple):
+class VerboseLayout(NamedTuple):
     """Which fields a kind of line has. Patterns are RE2, anchored at the beginning only.
 
     `events` is the pattern of the events it is for, `event` the name these get instead (null:
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 class VerboseGrammar(NamedTuple):
     """Everything that is known about verbose lines. `patterns` are those of fields, by name."""
 
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[VerboseLayout, ...] = ()
     patterns: Mapping[str, str] = {}
     mkl_call: str = ""
     mkl_banner: str = ""
@@ -56,7 +56,7 @@ class VerboseGrammar(NamedTuple):
     def heads(self) -> tuple[tuple[str, str], ...]:
         """Optional pieces between marker and event, in order: name, and RE2 pattern."""
         components = "|".join(
-            sorted({each for one in self.layouts for each in one.components if each})
+            sorted({component for one in self.layouts for component in one.components if component})
         )
         return (
             ("version_tag", "v[0-9]+"),
@@ -67,7 +67,7 @@ class VerboseGrammar(NamedTuple):
     @property
     def markers(self) -> tuple[str, ...]:
         """The first words of lines, without the comma."""
-        return tuple(sorted({each for one in self.layouts for each in one.markers}))
+        return tuple(sorted({marker for one in self.layouts for marker in one.markers}))
 
     def joined(self, other: VerboseGrammar) -> VerboseGrammar:
         """This and what another file adds."""
@@ -98,9 +98,9 @@ def verbose_grammar(content: Mapping[str, Any], name: str) -> VerboseGrammar:
     )
 
 
-def _layout(content: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any], entry: Mapping[str, Any]) -> VerboseLayout:
     fields, free = fields_of_text(entry["text"])
-    return Layout(
+    return VerboseLayout(
         era=content["era"],
         name=entry["name"],
         markers=tuple(content["markers"]),

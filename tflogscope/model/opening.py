@@ -15,7 +15,7 @@ from tflogscope.model.common.origin import KEPT_BACK, read_header, simulated_rel
 from tflogscope.sources import Source
 from tflogscope.sources.discover import file_and_process, find_sources
 from tflogscope.sources.source import SeveralProcesses
-from tflogscope.sources.streams import find_streams, parted, parted_by_owner
+from tflogscope.sources.streams import find_streams, split_by_owner, split_by_process
 
 if TYPE_CHECKING:
     from tflogscope.events.events import Events
@@ -71,7 +71,7 @@ def owned(sources: list[Source], grammar: Grammar, run: LogRun | None = None) ->
     from tflogscope.model.calls.processes import read_owners
 
     owners = read_owners(run.events, run.stages.executions)
-    return parted_by_owner(sources[0], owners) if owners else []
+    return split_by_owner(sources[0], owners) if owners else []
 
 
 def read_log(
@@ -102,8 +102,10 @@ def read_log(
         except SeveralProcesses as several:  # not one line of the others is among the first
             sources = [
                 stream
-                for each in sources
-                for stream in (parted(each, grammar) if each.name == several.where else [each])
+                for source in sources
+                for stream in (
+                    split_by_process(source, grammar) if source.name == several.where else [source]
+                )
             ]
     try:
         events.require_usable()

@@ -29,7 +29,7 @@ from tflogscope.model.executions.node_runs import read_failed_nodes, read_node_r
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
 from tflogscope.model.rows.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
-from tflogscope.model.rows.spans import WithoutLog, asked_for, read_spans, with_computed
+from tflogscope.model.rows.spans import WithoutLog, read_spans, select_outermost, with_computed
 from tflogscope.model.rows.timeline import Timeline
 from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 
@@ -210,7 +210,7 @@ class Evidence:
     @cached_property
     def asked(self) -> pl.DataFrame:
         """What the program's threads asked for (`spans.asked_for`)."""
-        return asked_for(self.placed, self.calls)
+        return select_outermost(self.placed, self.calls)
 
     @cached_property
     def spans(self) -> pl.DataFrame:

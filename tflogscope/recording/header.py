@@ -26,7 +26,7 @@ from tflogscope.model.common.origin import (
 from tflogscope.recording.settings import HOOK
 
 MARK = "# tflogscope record "
-_PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(each.package for each in REWRITERS))
+_PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(rewriter.package for rewriter in REWRITERS))
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "found = {'python': sys.version.split()[0]}\n"

@@ -117,7 +117,7 @@ def record(
     recorded = Recorded()
     output = _Output(sys.stdout, hidden, recorded.hidden)
     errors = _Output(sys.stderr, hidden, recorded.hidden)
-    kept = _Kept(log)
+    kept = _LogWriter(log)
     pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
     try:
         with _signals_to(process, own_group=own_group):
@@ -143,7 +143,7 @@ def _read(
     channel: _Channel,
     process: subprocess.Popen[bytes],
     pass_on: PassOn,
-    kept: _Kept,
+    kept: _LogWriter,
     recorded: Recorded,
 ) -> bool:
     """Keep and pass on what comes until the command has ended; whether more would come."""
@@ -282,7 +282,7 @@ def _signals_to(process: subprocess.Popen[bytes], *, own_group: bool) -> Iterato
             signal.signal(number, handler)
 
 
-class _Kept:
+class _LogWriter:
     """A log that is written for as long as that is possible."""
 
     def __init__(self, log: LogFile) -> None:

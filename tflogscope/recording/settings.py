@@ -86,7 +86,7 @@ def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[s
 
 def installed(packages: Container[str]) -> list[Rewriter]:
     """The plug-ins among packages."""
-    return [each for each in REWRITERS if each.package in packages]
+    return [rewriter for rewriter in REWRITERS if rewriter.package in packages]
 
 
 def with_lines(environment: Mapping[str, str]) -> Mapping[str, str]:

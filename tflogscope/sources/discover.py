@@ -80,7 +80,7 @@ def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:
     except OSError:
         return False
     files = [os.fspath(named) for named in inputs]
-    return any(_is_of(status, (file_and_process(each) or (each,))[0]) for each in files)
+    return any(_is_of(status, (file_and_process(file) or (file,))[0]) for file in files)
 
 
 def _is_of(status: os.stat_result, named: str) -> bool:

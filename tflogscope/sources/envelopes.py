@@ -9,7 +9,7 @@ from tflogscope.digits import whole
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
-from tflogscope.sources.heads import Folded, Heads, Restored
+from tflogscope.sources.heads import FoldedLines, Heads, Restored
 from tflogscope.sources.objects import Objects
 from tflogscope.sources.owners import ByOwner
 from tflogscope.sources.pieces import Key, Opened
@@ -39,12 +39,12 @@ class Chain:
     @property
     def name(self) -> str:
         """The wrappers, for people."""
-        return ", ".join(each.name for each in self.envelopes)
+        return ", ".join(envelope.name for envelope in self.envelopes)
 
     @property
     def tells_apart(self) -> bool:
         """Whether something in them tells processes apart."""
-        return any(each.streams for each in self.envelopes)
+        return any(envelope.streams for envelope in self.envelopes)
 
     @property
     def problem(self) -> str | None:
@@ -57,7 +57,7 @@ class Chain:
 
     def describe(self, key: Key) -> str:
         """What tells a process from others, for people: `rank 1`."""
-        names = [name for each in self.envelopes for name in each.streams]
+        names = [name for envelope in self.envelopes for name in envelope.streams]
         return ", ".join(
             f"{name.rpartition('.')[2].strip('_').lower().replace('_', ' ')} {value.decode()}"
             for name, value in zip(names, key, strict=True)
@@ -108,7 +108,7 @@ def _layer(envelope: Envelope) -> Layer:
     if envelope.owners:
         return ByOwner(envelope.owners)
     if envelope.width:
-        return Folded(envelope.width)
+        return FoldedLines(envelope.width)
     if envelope.repairs or envelope.escapes:
         return Restored(envelope)
     return (Entries if envelope.entries else Objects if envelope.text else Heads)(envelope)
@@ -121,7 +121,7 @@ def opened_blocks(
 
     `first` is the number of the first line.
     """
-    block, inside = Block(b"", 0, 0), any(each.inside for each in chain.envelopes)
+    block, inside = Block(b"", 0, 0), any(envelope.inside for envelope in chain.envelopes)
     for block in blocks:
         opened = chain.open(block.text, first)
         all_of_it = len(opened) == 1 and isinstance(opened[0].numbers, int)

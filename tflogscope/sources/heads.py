@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
-from tflogscope.sources.shapes import Shapes, any_digits, one_of_each
+from tflogscope.sources.shapes import LineShapes, any_digits, one_of_each
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ class Heads:
         # To look for one byte is the quickest, and hardly any line has it.
         rare, rest = re.escape(self._inside[:1]), re.escape(self._inside[1:])
         self._find_inside = re.compile(b"%s(?=%s)" % (rare, rest))
-        self._shapes, self._pieces = Shapes(), Pieces()
+        self._shapes, self._pieces = LineShapes(), Pieces()
         self.rest = self._pieces.rest
         self.left_out = 0
 
@@ -76,7 +76,7 @@ class Heads:
         pieces = self._all.split(b"\n" + text[:-1])
         step = len(asked) + 2
         fields = {name: pieces[at::step] for at, name in enumerate(asked, 2)}
-        if any(None in each for each in fields.values()):
+        if any(None in field for field in fields.values()):
             fields = {name: [value or b"" for value in each] for name, each in fields.items()}
         return pieces[1::step], pieces[step::step], fields
 
@@ -132,13 +132,13 @@ class Heads:
         """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
         found = one_of_each([(key, head) for key, head in zip(keys, heads, strict=True) if head])
         if len(found) > self._shapes.room(keys):
-            self._shapes = Shapes()
+            self._shapes = LineShapes()
         asked, (name, value) = self._envelope.asked, self._envelope.part
         for key, head in found if len(found) <= self._shapes.room(keys) else ():
             match = self._envelope.pattern.fullmatch(head)
             values = dict(zip(asked, match.groups(), strict=True)) if match else {}
             if match and (not name or values[name] != value.encode()):
-                fixed = [match.span(1 + asked.index(each)) for each in self._envelope.streams]
+                fixed = [match.span(1 + asked.index(stream)) for stream in self._envelope.streams]
                 self._shapes.add(key, any_digits(head, fixed))
 
 
@@ -162,7 +162,7 @@ class Restored:
         return []
 
 
-class Folded:
+class FoldedLines:
     """Lines that go on in the next one where they are full."""
 
     def __init__(self, width: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tflogscope.grammar.envelopes import Envelope, in_object
 from tflogscope.sources.block import LINE_CAP, Numbers, SourceAccount
 from tflogscope.sources.pieces import Opened, Pieces
-from tflogscope.sources.shapes import ANY_STRING, Shapes, any_digits
+from tflogscope.sources.shapes import ANY_STRING, LineShapes, any_digits
 from tflogscope.sources.text import clean
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Objects:
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
-        self._shapes, self._pieces = Shapes(), Pieces()
+        self._shapes, self._pieces = LineShapes(), Pieces()
         self.rest = self._pieces.rest
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:

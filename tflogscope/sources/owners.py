@@ -16,7 +16,7 @@ _OF_RECORD = r"^tflogscope (?:op \d+|[a-z]+) (\d+)"
 
 
 @dataclass(frozen=True)
-class Owners:
+class ThreadOwners:
     """Which process each thread is of, and each process id that lines of `record` name."""
 
     grammar: Grammar
@@ -30,10 +30,10 @@ class ByOwner:
     What is written above a log, as `record` does it, is of all of them.
     """
 
-    def __init__(self, owners: Owners) -> None:
+    def __init__(self, owners: ThreadOwners) -> None:
         self._owners, self._last, self._begun = owners, NOBODY, False
-        patterns = [each.pattern for each in owners.grammar.prefixes.values()]
-        self._prefixes = [each for each in patterns if "?P<thread>" in each]
+        patterns = [prefix.pattern for prefix in owners.grammar.prefixes.values()]
+        self._prefixes = [pattern for pattern in patterns if "?P<thread>" in pattern]
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
@@ -42,7 +42,7 @@ class ByOwner:
 
         line = pl.col("line")
         thread = pl.coalesce(
-            line.str.extract_groups(each).struct.field("thread") for each in self._prefixes
+            line.str.extract_groups(prefix).struct.field("thread") for prefix in self._prefixes
         )
         owner = pl.coalesce(
             pl.when(number.is_not_null()).then(

@@ -86,7 +86,7 @@ class Spool:
         self._handed = 0  # how many the file was given
         self._size = 0
         self._ended = self._is_last_pass = False
-        self._kept: _Kept | None = None
+        self._kept: _Spool | None = None
         # A pass that was given up may still be waiting in another thread (see read_ahead).
         self._lock = threading.Lock()
 
@@ -160,7 +160,7 @@ class Spool:
 
     def _keep(self) -> None:
         if self._kept is None:
-            self._kept = _Kept(self._name)
+            self._kept = _Spool(self._name)
             self._hand_on()
 
     def _hand_on(self) -> None:
@@ -188,7 +188,7 @@ def widen(pipe: RawIOBase | int) -> bool:
     return False
 
 
-class _Kept:
+class _Spool:
     """A temporary file that a thread writes. Its methods raise InputError if there is no room."""
 
     def __init__(self, name: str) -> None:

@@ -34,7 +34,7 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     repairs = repairs_of(b"".join(each.text for each in opened) if found else head, grammar)
     if not repairs:
         return found
-    name = ", ".join(dict.fromkeys(each.name for each in repairs))
+    name = ", ".join(dict.fromkeys(repair.name for repair in repairs))
     return (*(found or ()), Envelope("repaired", name, "", "", repairs=repairs))
 
 
@@ -74,15 +74,15 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ...]:
     """A wrapper that no row describes: the same before each record, but for digits and padding."""
     prefixes = {head[begin:place] for begin, place in behind}
-    if not any(_COLOUR.sub(b"", each) for each in prefixes):
+    if not any(_COLOUR.sub(b"", prefix) for prefix in prefixes):
         colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
         return (Envelope("escaped", "colours", "", "", escapes=colours),)
     quoted = [begin for begin, place in behind if head[begin:place].endswith(b'"')]
     if any(head[begin : head.find(b"\n", begin)][-1:] != b'"' for begin in quoted):
         return ()  # more than the text is in the line
     alike = {
-        re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", each.removesuffix(b'"')))
-        for each in prefixes
+        re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", prefix.removesuffix(b'"')))
+        for prefix in prefixes
     }
     shape, *others = (each.decode("utf-8", "replace") for each in alike)
     # Digits at the end could be the record's. `$` has a meaning in templates.

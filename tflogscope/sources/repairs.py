@@ -87,7 +87,7 @@ def record_patterns(grammar: Grammar) -> tuple[str, str]:
         "".join(kinds.get(letter, re.escape(letter)) for letter in prefix.shape)
         for prefix in grammar.prefixes.values()
     ]
-    markers = [each.rstrip(",") for each in grammar.markers.literals if each.endswith(",")]
+    markers = [literal.rstrip(",") for literal in grammar.markers.literals if literal.endswith(",")]
     return f"(?:{'|'.join(shapes)})", f"(?:{'|'.join(map(re.escape, markers))})"
 
 

@@ -20,7 +20,7 @@ _DIGITS, _ANY_DIGITS = re.compile(b"[0-9]+"), b"\x01"
 _LONGEST = 0xFFFF  # bytes
 
 
-class Shapes:
+class LineShapes:
     """The shapes of lines, and whose they are; they are learned from lines that have others."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from tflogscope.sources.block import Block, SourceAccount, numbers_at
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
 from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.notebook import may_be_notebook, outputs_of
-from tflogscope.sources.owners import Owners
+from tflogscope.sources.owners import ThreadOwners
 from tflogscope.sources.pieces import Key, Opened
 from tflogscope.sources.readers import Reader, no_room, unreadable
 from tflogscope.sources.recognise import recognise
@@ -85,18 +85,18 @@ def find_streams(
     return sources + [_one(*each, grammar) for each in asked.values()]
 
 
-def parted_by_owner(source: Source, owners: Owners) -> list[Source]:
+def split_by_owner(source: Source, owners: ThreadOwners) -> list[Source]:
     """The processes of a source, by the threads of its lines.
 
-    Raises InputError as `parted` does.
+    Raises InputError as `split_by_process` does.
     """
     source.envelopes = (Envelope("owner", "", "", "", streams=("process",), owners=owners),)
-    return parted(source, owners.grammar)
+    return split_by_process(source, owners.grammar)
 
 
 def of_one_input(sources: Sequence[Source]) -> bool:
     """Whether these are several processes of one input, and nothing else."""
-    inputs = {each.whole if isinstance(each, Stream) else None for each in sources}
+    inputs = {source.whole if isinstance(source, Stream) else None for source in sources}
     return len(sources) > 1 and len(inputs) == 1 and None not in inputs
 
 
@@ -125,7 +125,7 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
     wrappers = Chain(envelopes)
     keys = {each.key for each in wrappers.head(head)}
     if wrappers.tells_apart and (part or len(keys) > 1):
-        return parted(source, grammar)
+        return split_by_process(source, grammar)
     source.rank = wrappers.rank_of(keys.pop()) if keys else None
     return [source]
 
@@ -160,31 +160,31 @@ def _wrappers(
 
 def _of_notebook(source: Source, text: bytes) -> Source:
     """What the cells of a notebook have put out; lines are those of all outputs, from 1."""
-    kept = _Kept(source.name, len(text))
+    kept = _ProcessLines(source.name, len(text))
     lines = text.count(b"\n")
     kept.add(Opened((), text, 0, lines, lines), _ANY)
     return Stream(source, kept, "", "notebook")
 
 
-def parted(source: Source, grammar: Grammar) -> list[Source]:
+def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
     """The processes of a source whose lines have records; the source if there is none.
 
     Raises InputError if it can't be read, or not be kept in temporary files.
     """
     wrappers, records, total = Chain(source.envelopes), records_of(grammar), 0
-    found: dict[Key, _Kept] = {}
+    found: dict[Key, _ProcessLines] = {}
     try:
         for opened, lines, _ in opened_blocks(source.wrapped_blocks(), wrappers):
             for each in opened:
                 if each.key not in found:
-                    found[each.key] = _Kept(source.name)
+                    found[each.key] = _ProcessLines(source.name)
                 found[each.key].add(each, records)
             total += lines
         if wrappers.problem:
             source.account.report(wrappers.problem)
     except OSError as error:
         raise no_room(source.name, error) from error
-    owned = any(each.owners for each in source.envelopes)
+    owned = any(envelope.owners for envelope in source.envelopes)
     running = {
         key: kept for key, kept in found.items() if kept.has_record and (any(key) or not owned)
     }
@@ -254,7 +254,7 @@ def _followed(
                 yield block._replace(text=each.text)
 
 
-class _Kept:
+class _ProcessLines:
     """The lines of one process; many of them in a temporary file. It is a `Reader`."""
 
     def __init__(self, name: str, in_memory: int = _IN_MEMORY) -> None:
@@ -303,7 +303,7 @@ class Stream(Source):
     others: int = 0
     """Lines of other processes, where this is the only one with records."""
 
-    def __init__(self, whole: Source, kept: _Kept, label: str, envelope: str = "") -> None:
+    def __init__(self, whole: Source, kept: _ProcessLines, label: str, envelope: str = "") -> None:
         self.name, self.path = f"{whole.name}{label}", f"{whole.path}{label}"
         self.whole = whole.name
         self.account = SourceAccount()

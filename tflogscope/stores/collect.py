@@ -68,7 +68,7 @@ def collect(
     # A store of another schema is refused before anything is done. A damaged row is written anew if
     # its run is among these; readers name it if not.
     layout.read_rows(folder, quiet=True)
-    total, done, rows, there = sum(each.size for each in runs), 0, [], 0
+    total, done, rows, there = sum(run.size for run in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
     for (_, named, *_), found in pool.run(collect_run, tasks):
         if isinstance(found, str):  # its worker was lost

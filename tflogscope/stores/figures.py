@@ -13,7 +13,7 @@ from tflogscope.stores.store import Store
 
 
 @dataclass(frozen=True)
-class Figure:
+class RunFigure:
     """A figure: its column, its name for people, and what it is."""
 
     key: str
@@ -23,12 +23,12 @@ class Figure:
 
 
 FIGURES = (
-    Figure("step_us", "step time"),
-    Figure("eager_share", "eager share", is_share=True),
-    Figure("onednn_share", "oneDNN share", is_share=True, more_is_worse=False),
-    Figure("eager_per_step", "eager ops per step"),
-    Figure("traces", "traces"),
-    Figure("findings", "findings"),
+    RunFigure("step_us", "step time"),
+    RunFigure("eager_share", "eager share", is_share=True),
+    RunFigure("onednn_share", "oneDNN share", is_share=True, more_is_worse=False),
+    RunFigure("eager_per_step", "eager ops per step"),
+    RunFigure("traces", "traces"),
+    RunFigure("findings", "findings"),
 )
 
 

@@ -129,7 +129,7 @@ class LocalFolder:
         """
         try:
             with os.scandir(self._path / folder) as entries:
-                found = [each.name for each in entries if each.is_file()]  # a pipe is waited for
+                found = [entry.name for entry in entries if entry.is_file()]  # a pipe is waited for
         except PermissionError as error:
             raise unreadable(self.name, error) from error
         except (OSError, ValueError):  # no file has such a name

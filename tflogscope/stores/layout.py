@@ -40,7 +40,7 @@ def row_file(run: str) -> str:
     return f"{RUNS}/{quote(run, safe='')}.parquet"
 
 
-def again(store: str, row: Row) -> str:
+def recollect_hint(store: str, row: Row) -> str:
     """What to do where a file of a run is missing or damaged."""
     return f"Remove {store}/{row_file(row['run'])}, and collect the run again."
 
@@ -103,7 +103,7 @@ def read_rows(folder: Folder, *, quiet: bool = False) -> pl.DataFrame:
                     continue
                 raise InputError(what, where, hint) from error
         found = pl.concat(frames or [none], how="diagonal")
-    fields = [each for each in found.columns if each not in _SCHEMA]
+    fields = [column for column in found.columns if column not in _SCHEMA]
     return found.select("run", *fields, *RUN_COLUMNS)
 
 

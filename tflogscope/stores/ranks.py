@@ -19,7 +19,7 @@ from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
-_TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.parted_by_owner`
+_TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.split_by_owner`
 _CHANCE = threshold("ranks.chance")
 _LEAST_WAIT = threshold("ranks.wait_share")
 _NONE = "–"
@@ -187,13 +187,13 @@ def _aspects(
 
 
 def _settings(rows: list[Row]) -> pl.DataFrame:
-    found = [
+    settings = [
         {"run": row["run"], "subject": name, "value": str(value)}
         for row in rows
         for name, value in json.loads(row["settings"] or "{}").items()
         if name not in ("TF_CONFIG", *RANKS)  # these say which rank it is
     ]
-    return pl.DataFrame(found, schema=dict.fromkeys(("run", "subject", "value"), pl.String))
+    return pl.DataFrame(settings, schema=dict.fromkeys(("run", "subject", "value"), pl.String))
 
 
 def _of_those_with_any(frame: pl.DataFrame) -> pl.DataFrame:
@@ -205,9 +205,9 @@ def _of_those_with_any(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _differences(what: str, frame: pl.DataFrame, labels: dict[str, str]) -> Iterator[Facts]:
     """Subjects whose values are not equal; who has none has `–`, unless only some were asked."""
-    asked = frame["run"].unique() if "every" in frame.columns or what == "release" else [*labels]
+    runs = frame["run"].unique() if "every" in frame.columns or what == "release" else [*labels]
     for (subject,), part in frame.sort("subject").group_by("subject", maintain_order=True):
-        values = dict.fromkeys((run for run in labels if run in asked), _NONE)
+        values = dict.fromkeys((run for run in labels if run in runs), _NONE)
         values |= dict(part.select("run", "value").rows())
         counts = [(list(values.values()).count(value), value) for value in set(values.values())]
         if len(counts) < 2:
@@ -293,15 +293,15 @@ def _slow(steps: pl.DataFrame, labels: dict[str, str]) -> Facts | None:
     """The rank that comes last too often for chance, and makes the others wait for long."""
     later = steps.filter(pl.col("number") > 0)  # the first step instantiates functions
     lasts = [_last(part, len(labels)) for part in later.partition_by("number", maintain_order=True)]
-    known = [(last, wait) for last, wait in lasts if last is not None and wait is not None]
-    if not known:
+    complete = [(last, wait) for last, wait in lasts if last is not None and wait is not None]
+    if not complete:
         return None
-    names = [last for last, _ in known]
+    names = [last for last, _ in complete]
     slow = max(sorted(set(names)), key=names.count)
     times, of, part = names.count(slow), len(names), 1 / len(labels)
     tail = range(times, of + 1)
     chance = sum(comb(of, count) * part**count * (1 - part) ** (of - count) for count in tail)
-    waits = pl.Series([wait for last, wait in known if last == slow])
+    waits = pl.Series([wait for last, wait in complete if last == slow])
     step_us = later.group_by("number").agg(pl.col("took_us").max())["took_us"].median()
     wait_us = float(waits.median())  # type: ignore[arg-type]
     if chance * len(labels) > _CHANCE or not step_us or wait_us < _LEAST_WAIT * float(step_us):  # type: ignore[arg-type]
@@ -321,5 +321,5 @@ def _skew(steps: pl.DataFrame, labels: dict[str, str]) -> dict[str, float]:
         "run", ahead=pl.col("met") - pl.col("met").median().over("number")
     )
     ahead = met.group_by("run").agg(pl.col("ahead").dt.total_microseconds().median())
-    found = dict(ahead.rows())
-    return {label: found[run] for run, label in labels.items() if run in found}
+    offsets = dict(ahead.rows())
+    return {label: offsets[run] for run, label in labels.items() if run in offsets}

@@ -15,7 +15,7 @@ from tflogscope.grammar.tables import schema
 from tflogscope.model.common.figures import count_of
 from tflogscope.sources.readers import unreadable
 from tflogscope.stores.folder import RUNS, Folder, ends_with, folder_of, is_store, is_url
-from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
+from tflogscope.stores.layout import PARQUET, Row, read_rows, recollect_hint, table_file
 from tflogscope.stores.older import MISSING, in_todays_columns
 
 # URLs that polars reads by itself, the parts that it needs; all others go through fsspec whole.
@@ -129,7 +129,7 @@ class Store:
                 pass
             except OSError as error:
                 what = error.strerror or str(error)
-            raise InputError(what, path, again(self.name, row))
+            raise InputError(what, path, recollect_hint(self.name, row))
 
     def row(self, id_: str) -> Row:
         """The row of a run.

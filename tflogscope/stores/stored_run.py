@@ -16,7 +16,7 @@ from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
-from tflogscope.stores.layout import KEPT, Row, again
+from tflogscope.stores.layout import KEPT, Row, recollect_hint
 from tflogscope.stores.store import Store
 
 _FRAME = "frame"
@@ -45,7 +45,7 @@ class StoredRun(Run):
             raise self._unreadable(name) from error
 
     def _unreadable(self, table: str) -> InputError:
-        hint = again(self._store.name, self.row)
+        hint = recollect_hint(self._store.name, self.row)
         return InputError(f"its table {table} can't be read", repr(self), hint)
 
     @cached_property
@@ -63,12 +63,12 @@ class StoredRun(Run):
     @cached_property
     def in_notebook(self) -> bool:
         """See `Run.in_notebook`."""
-        return any(each.id == "python-dispatches" for each in self.summary.limits)
+        return any(limit.id == "python-dispatches" for limit in self.summary.limits)
 
     @cached_property
     def is_server(self) -> bool:
         """See `Run.is_server`."""
-        return any(each.id == "server" for each in self.summary.limits)
+        return any(limit.id == "server" for limit in self.summary.limits)
 
     @property
     def recorded_as(self) -> dict[str, Any] | None:

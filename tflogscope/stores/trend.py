@@ -16,7 +16,7 @@ from tflogscope.model.common.figures import count_of
 from tflogscope.model.common.recorded import why_not_timed
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
-from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
+from tflogscope.stores.figures import FIGURES, OneRun, RunFigure, read_figures
 from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
@@ -41,17 +41,17 @@ def trend_facts(store: Store) -> list[Facts]:
     rows = read_figures(store).filter(pl.col("start").is_not_null())
     program = [name for name in ("job", "step_function") if name in rows.columns]
     keys = [pl.coalesce(program).alias("of a series"), "rank"]  # no field can have such a name
-    found = []
+    series = []
     for (name, rank), part in rows.group_by(keys, maintain_order=True):
         said = [name, None if rank is None else f"rank {rank}"]
-        found.append(
+        series.append(
             {
                 "series": ", ".join(filter(None, said)),
                 "runs": part.to_dicts(),
                 "changes": list(_changes(store, part)),
             }
         )
-    return found
+    return series
 
 
 def trend_frame(series: list[Facts]) -> pl.DataFrame:
@@ -81,10 +81,10 @@ def trend_frame(series: list[Facts]) -> pl.DataFrame:
 
 def _changes(store: Store, runs: pl.DataFrame) -> Iterator[Facts]:
     for figure in FIGURES:
-        known = runs.drop_nulls(figure.key)
-        values = known[figure.key].cast(pl.Float64).to_numpy()
+        measured = runs.drop_nulls(figure.key)
+        values = measured[figure.key].cast(pl.Float64).to_numpy()
         for place, before, after in change_points(values, figure):
-            start, end = known.row(place - 1, named=True), known.row(place, named=True)
+            start, end = measured.row(place - 1, named=True), measured.row(place, named=True)
             yield {
                 "figure": figure.key,
                 "title": figure.title,
@@ -97,7 +97,7 @@ def _changes(store: Store, runs: pl.DataFrame) -> Iterator[Facts]:
             }
 
 
-def change_points(values: Numbers, figure: Figure) -> list[tuple[int, float, float]]:
+def change_points(values: Numbers, figure: RunFigure) -> list[tuple[int, float, float]]:
     """Where a figure changed to stay: the first run after it, and the medians on both sides.
 
     The split that explains most is looked for, then those in both halves. A split counts if the
@@ -126,14 +126,14 @@ def change_points(values: Numbers, figure: Figure) -> list[tuple[int, float, flo
     ]
 
 
-def _tolerance(distances: Numbers, median: float, figure: Figure) -> float:
+def _tolerance(distances: Numbers, median: float, figure: RunFigure) -> float:
     """How far a value may be from the median: by the spread of the others, and by a least share."""
     spread = _SPREADS * _TO_SIGMA * float(np.median(np.abs(distances)))
     least = _LEAST_SHARE if figure.is_share else _LEAST_CHANGE * abs(median)
     return max(spread, least)
 
 
-def _ops_changed(store: Store, before: str, after: str, figure: Figure) -> list[Facts]:
+def _ops_changed(store: Store, before: str, after: str, figure: RunFigure) -> list[Facts]:
     """Which ops changed most from one run to the next: by oneDNN's share, or by eager runs."""
     rows = store.rows.filter(pl.col("run").is_in([before, after])).to_dicts()
     if figure.key == "onednn_share":
@@ -147,8 +147,8 @@ def _ops_changed(store: Store, before: str, after: str, figure: Figure) -> list[
         per = ops.group_by("run", "op").agg(value=pl.col("executions").sum().cast(pl.Float64))
     else:
         return []
-    found = per.collect()
-    sides = [found.filter(run=run).select("op", "value") for run in (before, after)]
+    changes = per.collect()
+    sides = [changes.filter(run=run).select("op", "value") for run in (before, after)]
     both = sides[0].join(sides[1], on="op", how="full", coalesce=True, suffix="_after")
     values = {"before": "value", "after": "value_after"}
     both = both.select("op", **{side: pl.col(name).fill_null(0) for side, name in values.items()})
@@ -169,21 +169,21 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     Raises:
         UsageError: the store has too few runs to compare with.
     """
-    own = read_figures(OneRun(run, name)).row(0, named=True)
+    figures = read_figures(OneRun(run, name)).row(0, named=True)
     rows = read_figures(store).filter(pl.col("run") != name)
-    rows = rows.filter(pl.col("step_function").eq_missing(own["step_function"]))
+    rows = rows.filter(pl.col("step_function").eq_missing(figures["step_function"]))
     if run.start is not None:
         rows = rows.filter(pl.col("start") < pl.lit(run.start).cast(pl.Datetime("us")))
     bad = store.findings.filter(severity="error").select("run").collect()
     last = rows.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
     if last.height < _LEAST:
-        function = own["step_function"] or "no step function"
+        function = figures["step_function"] or "no step function"
         are = "is" if last.height == 1 else "are"
         hint = (
             f"{count_of(last.height, 'good run')} of {function} {are} earlier; {_LEAST} are needed."
         )
         raise UsageError("too few runs to compare with", store.name, hint)
-    estimated = own["step_estimated"]
+    estimated = figures["step_estimated"]
     same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
     last = last.with_columns(step_us=same)
     why = why_not_timed(run.summary.recorded)
@@ -191,22 +191,24 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     return tuple(
         Check(f"{AGAINST}step_us", None, True, f"step time: not compared, {why}", skipped=True)
         if why and figure.key == "step_us"
-        else _against(last, figure, own[figure.key], of_times if figure.key == "step_us" else "")
+        else _against(
+            last, figure, figures[figure.key], of_times if figure.key == "step_us" else ""
+        )
         for figure in FIGURES
     )
 
 
-def _against(last: pl.DataFrame, figure: Figure, value: float | None, kind: str) -> Check:
-    known = last[figure.key].cast(pl.Float64).drop_nulls().to_numpy()
+def _against(last: pl.DataFrame, figure: RunFigure, value: float | None, kind: str) -> Check:
+    earlier = last[figure.key].cast(pl.Float64).drop_nulls().to_numpy()
     key = f"{AGAINST}{figure.key}"
-    if value is None or len(known) < _LEAST:
+    if value is None or len(earlier) < _LEAST:
         return Check(key, None, passed=True, text=f"{figure.title}: unknown")
-    median = float(np.median(known))
-    tolerance = _tolerance(known - median, median, figure)
+    median = float(np.median(earlier))
+    tolerance = _tolerance(earlier - median, median, figure)
     worse = value - median if figure.more_is_worse else median - value
     limit = median + (tolerance if figure.more_is_worse else -tolerance)
     text = (
-        f"{figure.title}{kind} is {shown(figure, value)}; median of the last {len(known)} runs: "
+        f"{figure.title}{kind} is {shown(figure, value)}; median of the last {len(earlier)} runs: "
         f"{shown(figure, median)}, limit: {shown(figure, limit)}"
     )
     if worse <= tolerance:
@@ -215,7 +217,7 @@ def _against(last: pl.DataFrame, figure: Figure, value: float | None, kind: str)
     return Check(key, None, False, text, limit, value, (violation,))
 
 
-def shown(figure: Figure, value: float) -> str:
+def shown(figure: RunFigure, value: float) -> str:
     """A figure for people."""
     if figure.is_share:
         return f"{value:.1%}"

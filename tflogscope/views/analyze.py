@@ -96,7 +96,7 @@ def first_screen(run: Run) -> doc.Document:
     limits = sentences.rows("limit")
     return [
         *_head(run),
-        *(doc.Paragraph(each.text) for each in facts.limits if limits[each.id].miscounts),
+        *(doc.Paragraph(limit.text) for limit in facts.limits if limits[limit.id].miscounts),
         *time_section(run, least=_LEAST_PHASE),
         *service_section(facts),
         findings_section(run, most=1),
@@ -353,10 +353,10 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     for name, made_by in own.items():
         children.append(doc.Paragraph(f"{name} is internal to TensorFlow ({made_by})"))
     by_thread = [
-        {"name": row["name"], **each}
+        {"name": row["name"], **thread}
         for row in others
         if len(row["threads"] or ()) > 1
-        for each in row["threads"]
+        for thread in row["threads"]
     ]
     if by_thread:
         kept, caption = room.rows(by_thread, "threads"), "Later calls by thread"

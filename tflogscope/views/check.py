@@ -55,12 +55,12 @@ def _check(check: dict[str, Any]) -> doc.Fact:
         return doc.Fact("skip" if check["skipped"] else "ok", said)
     violations = check["violations"]
     children: list[doc.Node] = []
-    if check["key"] == "unexpected_eager" and any(each["python"] for each in violations):
+    if check["key"] == "unexpected_eager" and any(violation["python"] for violation in violations):
         children = [*_by_line(violations)]
     elif check["key"] in _COUNTED and violations:
         children = [*_table(violations, _COUNTED[check["key"]])]
     else:
-        children = [doc.Item(each["text"], [*_program(each)]) for each in violations]
+        children = [doc.Item(violation["text"], [*_program(violation)]) for violation in violations]
     for cause, advice in _advice(violations).items():
         children.append(doc.Paragraph(f"{cause}: {advice}" if cause else advice))
     return doc.Fact("FAILED", said, tone="error", children=children)
@@ -74,8 +74,8 @@ def _program(violation: dict[str, Any]) -> Iterator[doc.Node]:
 def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
     """Lines of the program, the most executions first: what each asked for, and what it says."""
     lines: dict[str | None, list[dict[str, Any]]] = {}
-    for each in violations:
-        lines.setdefault(each["python"], []).append(each)
+    for violation in violations:
+        lines.setdefault(violation["python"], []).append(violation)
     ranked = sorted(lines.items(), key=lambda line: -sum(each["amount"] for each in line[1]))
     for python, asked in ranked[:_ROWS]:
         total, known = (sum(each[key] for each in asked) for key in ("amount", "known"))
@@ -131,5 +131,7 @@ def _lines(lines: Sequence[int]) -> doc.Text:
 def _advice(violations: Sequence[dict[str, Any]]) -> dict[str, str]:
     """What to do, once for each cause."""
     return {
-        each["subject"].get("cause") or "": each["advice"] for each in violations if each["advice"]
+        violation["subject"].get("cause") or "": violation["advice"]
+        for violation in violations
+        if violation["advice"]
     }

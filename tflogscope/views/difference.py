@@ -50,7 +50,7 @@ def verdict(facts: Facts) -> str:
         number = f"{abs(traces):,} {'more' if traces > 0 else 'fewer'}"
         said.append(f"{number} {'trace' if abs(traces) == 1 else 'traces'}")
     for change in ("new", "gone"):
-        found = sum(each["change"] == change for each in facts["findings"])
+        found = sum(finding["change"] == change for finding in facts["findings"])
         if found:
             gone = f"{count_of(found, 'finding')} gone"
             said.append(count_of(found, "new finding") if change == "new" else gone)
@@ -101,7 +101,9 @@ def _more(row: Facts, column: str) -> int:
 def _document(facts: Facts) -> Iterator[doc.Node]:
     yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
     if facts["findings"]:
-        said = [doc.Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
+        said = [
+            doc.Item(f"{finding['change']}: {finding['text']}") for finding in facts["findings"]
+        ]
         yield doc.Section("Findings in one run only", said)
     yield from problems_section(facts["problems"])
     if facts["modes"]:

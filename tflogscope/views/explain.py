@@ -28,12 +28,15 @@ _REWRITES = {
     "eager": "the eager rewrite registry replaced the op at dispatch "
     "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)",
     "wrapped": "the layout pass rewrote it inside the function that wraps an eager op",
-    **{each.id: f"the plug-in {each.package} inserted it ({each.where})" for each in REWRITERS},
+    **{
+        rewriter.id: f"the plug-in {rewriter.package} inserted it ({rewriter.where})"
+        for rewriter in REWRITERS
+    },
 }
 _DISPATCHED = {
-    each.id: f"TensorFlow dispatched the op as that of the plug-in {each.package} ({each.eager})"
-    for each in REWRITERS
-    if each.eager
+    rewriter.id: f"TensorFlow dispatched an op of {rewriter.package} instead ({rewriter.eager})"
+    for rewriter in REWRITERS
+    if rewriter.eager
 }
 
 
@@ -77,7 +80,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {own}.")
         calls = [each for each in facts["ops"] if each["kind"] == "call"]
         if us := sum(map(_us, calls)):
-            count = sum(each["runs"] for each in calls)
+            count = sum(call["runs"] for call in calls)
             took = f"{count_of(count, 'function call')} took {duration(us)}"
             yield doc.Paragraph(f"{took}, which includes the nodes of these functions.")
     if facts.get("fused_into"):
@@ -198,8 +201,8 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
 
 
 def _cause(entry: Facts) -> doc.Item:
-    kernels = [each for each in entry["kernels"] if each["rewritten"]]
-    counts = ", ".join(f"{each['runs']:,} as {each['kernel']}" for each in kernels)
+    kernels = [kernel for kernel in entry["kernels"] if kernel["rewritten"]]
+    counts = ", ".join(f"{kernel['runs']:,} as {kernel['kernel']}" for kernel in kernels)
     all_one = len(kernels) == 1 and kernels[0]["runs"] == entry["runs"]
     as_kernel = f", as {kernels[0]['kernel']}" if all_one else f", {counts}" * bool(counts)
     cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
@@ -227,7 +230,7 @@ def _lines(entry: Facts) -> doc.Text:
 def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
     functions = facts["graph"]["functions"]
     if functions:
-        plugins = {each.id for each in REWRITERS}
+        plugins = {rewriter.id for rewriter in REWRITERS}
         own = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
         said = _functions(functions[:_GROUPS_SHOWN], own_remapper=own)
         more = doc.left_out(len(functions), _GROUPS_SHOWN)

@@ -103,11 +103,11 @@ def capital(text: str) -> str:
 def _findings(node: doc.Findings) -> Markup:
     """Those with most at stake as cards, notes and all others folded."""
     cards = [*map(_card, node.findings)]
-    worth = sum(each.severity != "note" for each in node.findings[:_CARDS])
+    worth = sum(finding.severity != "note" for finding in node.findings[:_CARDS])
     shown_ = element("ol", *cards[:worth], class_="cards") if worth else None
     if len(cards) == worth:
         return joined(shown_)
-    notes = all(each.severity == "note" for each in node.findings[worth:])
+    notes = all(finding.severity == "note" for finding in node.findings[worth:])
     title = count_of(len(cards) - worth, "note" if notes else "more finding")
     rest = element("ol", *cards[worth:], class_="cards", start=worth + 1)
     return joined(shown_, element("details", element("summary", title), rest))
@@ -137,9 +137,11 @@ def _card(each: doc.Finding) -> Markup:
 def table(node: doc.Table) -> Markup:
     """A table; columns that hold nothing are left out."""
     columns = [
-        each for each in node.columns if any(row.get(each.key) is not None for row in node.rows)
+        column
+        for column in node.columns
+        if any(row.get(column.key) is not None for row in node.rows)
     ] or list(node.columns)
-    rows = (element("tr", *(_cell(each, row) for each in columns)) for row in node.rows)
+    rows = (element("tr", *(_cell(column, row) for column in columns)) for row in node.rows)
     return element(
         "div",
         element(

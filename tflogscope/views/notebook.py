@@ -54,7 +54,7 @@ def run_html(run: Run) -> str:
 def _facts(run: Run) -> Iterator[Fact]:
     """The verdict and figures, as above the report; what was recorded, and what ran."""
     facts, headline = run.summary, run.headline
-    yield Fact("run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts))
+    yield Fact("run", " · ".join(shorten(fact, _NAME_WIDTH) for fact in headline.facts))
     yield Fact("verdict", headline.verdict)
     for name, value, about in headline.figures:
         yield Fact(name[0].lower() + name[1:], f"{value}: {about}")

@@ -23,7 +23,7 @@ _REWRITTEN = {
     "remapper": "in graph functions (grappler's remapper)",
     "eager": "in eager dispatches (eager rewrite registry)",
     "wrapped": "in functions that wrap an eager op (layout pass)",
-    **{each.id: f"by the plug-in {each.package}" for each in REWRITERS},
+    **{rewriter.id: f"by the plug-in {rewriter.package}" for rewriter in REWRITERS},
 }
 
 
@@ -276,7 +276,7 @@ def _way(run: Run) -> doc.Figures:
     ]
     if eager := facts.eager.rewritten.executions:
         steps.append(("eager dispatches of rewritten ops", eager))
-    ran_by = {each.library: each.exec_lines for each in facts.libraries}
+    ran_by = {library.library: library.exec_lines for library in facts.libraries}
     if facts.onednn is not None:
         ran_by["oneDNN"] = facts.onednn.exec_lines
     # A call that ran primitives itself was compiled by XLA.

@@ -25,7 +25,7 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
     created = f", {made} in {duration(facts['created_us'])}" if facts["created"] else ""
     ran = f"{count_of(facts['runs'], 'run')} in {duration(facts['total_us'])}{created}, "
     yield doc.Paragraph(f"{ran}{count_of(len(facts['problems']), 'problem')}.")
-    rows = [{**each, "line": each["lines"][0]} for each in facts["problems"]]
+    rows = [{**problem, "line": problem["lines"][0]} for problem in facts["problems"]]
     if rows:
         yield doc.Table(doc.columns("primitive-problems"), rows[:_SHOWN])
     yield from doc.left_out(len(rows), _SHOWN)
@@ -33,7 +33,7 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
 
 def _refused(rows: list[Facts]) -> Iterator[doc.Section]:
     """Why implementations were skipped."""
-    said: list[doc.Node] = [doc.Item(_refusal(each)) for each in rows[:_SHOWN]]
+    said: list[doc.Node] = [doc.Item(_refusal(row)) for row in rows[:_SHOWN]]
     if said:
         yield doc.Section("Implementations skipped", said)
 

@@ -31,28 +31,28 @@ def _group(facts: Facts) -> Iterator[doc.Node]:
 
 def ranks_sections(facts: Facts) -> Sequence[doc.Node]:
     """The ranks of one run; on a page with a heat map of ranks by steps: how late each came."""
-    waits: list[doc.Node] = [*map(doc.Paragraph, said_waits(facts))]
+    waits: list[doc.Node] = [*map(doc.Paragraph, describe_stragglers(facts))]
     if facts["steps"]:
         picture = doc.Full(lambda: [doc.Picture(_heat_map(facts))])
         waits += [doc.Brief([*_steps(facts["steps"])]), picture]
-    differences = [*map(doc.Paragraph, said_differences(facts))]
+    differences = [*map(doc.Paragraph, describe_differences(facts))]
     return (
         doc.Section("Differences between ranks", differences),
         doc.Section("Stragglers", waits),
     )
 
 
-def said_differences(facts: Facts) -> list[str]:
+def describe_differences(facts: Facts) -> list[str]:
     """A sentence for each difference, the odd ranks first."""
     said = []
-    for each in facts["differences"]:
-        who = f"{_named(', '.join(each['odd']))}: " if each["odd"] else "ranks differ: "
+    for difference in facts["differences"]:
+        who = f"{_named(', '.join(difference['odd']))}: " if difference["odd"] else "ranks differ: "
         by_value: dict[str, list[str]] = {}
-        for rank, value in each["values"].items():
+        for rank, value in difference["values"].items():
             by_value.setdefault(value, []).append(rank)
         shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
         values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in shown)
-        said.append(f"{who}{each['what']}, {each['subject']}: {values}")
+        said.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
     equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
     return said or [f"None: releases, settings, {equal} are equal."]
 
@@ -65,7 +65,7 @@ def _shortened(values: Sequence[str]) -> list[str]:
     return [value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…" for value in cut]
 
 
-def said_waits(facts: Facts) -> list[str]:
+def describe_stragglers(facts: Facts) -> list[str]:
     """Who makes the others wait, and how much the clocks differ."""
     if facts["asynchronous"]:
         return ["Workers wait for no other worker: the coordinator hands out their steps."]

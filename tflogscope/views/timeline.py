@@ -45,7 +45,7 @@ class Layout:
         self.name = min(max(wanted, _LEAST_NAME), _NAME, max(width // 4, _LEAST_NAME))
         self.before = _GROUP + self.name + 2
         room = width - self.before
-        self.figures = next((each for each in _FIGURES if room - each >= _LEAST_PICTURE), 0)
+        self.figures = next((figure for figure in _FIGURES if room - figure >= _LEAST_PICTURE), 0)
         self.picture = max(room - self.figures, 1)
 
 
@@ -139,14 +139,14 @@ def _axis(activity: Activity, slices: Slices) -> Text:
 def round_step(least: float) -> int:
     """The least round number of ns that is not less than this."""
     if least > 30 * _SECOND:
-        longer = (each * _SECOND for each in _MINUTE_STEPS)
+        longer = (step * _SECOND for step in _MINUTE_STEPS)
         found = next((each for each in longer if each >= least), 0)
         return found or -(-int(least) // (86400 * _SECOND)) * 86400 * _SECOND
     size = 1000
     while True:
-        for each in _STEPS:
-            if each * size >= least:
-                return each * size
+        for step in _STEPS:
+            if step * size >= least:
+                return step * size
         size *= 10
 
 

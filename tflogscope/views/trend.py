@@ -20,7 +20,7 @@ def trend_section(
     series: Sequence[Facts], figures: Sequence[tuple[str, str]], title: str = "What changed"
 ) -> Section:
     """What changed, and since which run; on a page a chart of each figure, by key and title."""
-    changes = [*map(Paragraph, said_changes(series))]
+    changes = [*map(Paragraph, describe_changes(series))]
     return Section(title, [*changes, Full(lambda: charts(series, figures))], "trend")
 
 
@@ -30,7 +30,7 @@ def charts(series: Sequence[Facts], figures: Sequence[tuple[str, str]]) -> list[
     return [Picture(chart) for chart in drawn if chart is not None]
 
 
-def said_changes(series: Sequence[Facts]) -> list[str]:
+def describe_changes(series: Sequence[Facts]) -> list[str]:
     """A sentence for each change."""
     said = []
     for each in series:

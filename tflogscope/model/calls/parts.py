@@ -40,7 +40,7 @@ class Part(NamedTuple):
     @property
     def name(self) -> str:
         """The names of the files."""
-        return ", ".join(each.name for each in self.sources)
+        return ", ".join(source.name for source in self.sources)
 
 
 class _File(NamedTuple):
@@ -80,7 +80,7 @@ def read_parts(events: Events, sources: Sequence[Source]) -> list[Part]:
 
 def parts_of_one(sources: Sequence[Source]) -> list[Part]:
     """The runs that processes of one input are (`of_one_input`)."""
-    return [Part((each,), f"{_SAID}: {each.process}") for each in sources]
+    return [Part((source,), f"{_SAID}: {source.process}") for source in sources]
 
 
 def _files(events: Events, sources: Sequence[Source]) -> list[_File]:

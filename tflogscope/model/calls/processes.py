@@ -14,7 +14,7 @@ from tflogscope.model.common.frames import is_among, last_before, rows
 from tflogscope.model.common.names import WRAPPED
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions, with_places
-from tflogscope.sources.owners import Owners
+from tflogscope.sources.owners import ThreadOwners
 from tflogscope.sources.recognise import CTEST
 
 # So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
@@ -103,9 +103,9 @@ def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.Da
     for process in processes:
         begun, ended = (
             np.searchsorted(
-                each.filter(process=process)["at"].sort().to_numpy(), ran["at"].to_numpy()
+                call.filter(process=process)["at"].sort().to_numpy(), ran["at"].to_numpy()
             )
-            for each in calls
+            for call in calls
         )
         inside = ran.select("thread", inside=pl.Series(begun > ended))
         all_of_it = inside.group_by("thread").agg(pl.col("inside").mean())
@@ -142,7 +142,7 @@ def _tasks(events: Events) -> pl.DataFrame:
     return pl.concat([tasks, ended.join(tasks, on="thread", how="anti")])
 
 
-def read_owners(events: Events, executions: Executions) -> Owners | None:
+def read_owners(events: Events, executions: Executions) -> ThreadOwners | None:
     """Which process each thread is of, where records or lines of `record` name several.
 
     A record of the executor, and one of an eager dispatch, names the task that it ran in; lines of
@@ -183,7 +183,7 @@ def read_owners(events: Events, executions: Executions) -> Owners | None:
     owners = threads.select("thread", owner=label).drop_nulls().filter(pl.col("thread") >= 0)
     if owners["owner"].n_unique() < 2:
         return None
-    return Owners(events.grammar, dict(owners.rows()), processes)
+    return ThreadOwners(events.grammar, dict(owners.rows()), processes)
 
 
 def _handle_again(events: Events) -> int | None:

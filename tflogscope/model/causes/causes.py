@@ -82,7 +82,7 @@ def read_causes(
     if not lines.stacks.is_empty():
         for each in grammar.rules:
             if each.frames:
-                proof[each.id][not_asked_by(lines, each.frames)] = -1
+                proof[each.id][without_frames(lines, each.frames)] = -1
     for number in reversed(range(len(grammar.rules))):
         if (at := proof.get(grammar.rules[number].id)) is not None:
             rule[at >= 0] = number
@@ -177,7 +177,7 @@ def _own() -> pl.Expr:
     return own.str.strip_chars("<>;").str.split(">;<")
 
 
-def not_asked_by(lines: PythonLines, frames: Sequence[str]) -> Integers:
+def without_frames(lines: PythonLines, frames: Sequence[str]) -> Integers:
     """The eager ops whose stacks are known, with none of these frames between op and program."""
     own = lines.stacks.select(_own().list.set_intersection(list(frames)).list.len() == 0)
     return where(own.to_series()[lines.of_dispatches].fill_null(value=False))

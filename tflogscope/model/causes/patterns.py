@@ -41,15 +41,15 @@ class Spans(NamedTuple):
         """Return the proof of the span around each of `length` positions; -1: in none."""
         size = self.end - self.begin
         where = np.repeat(self.begin - np.cumsum(size) + size, size) + np.arange(size.sum())
-        found = np.full(length, -1, np.int64)
-        found[where] = np.repeat(self.proof, size)
-        return found
+        values = np.full(length, -1, np.int64)
+        values[where] = np.repeat(self.proof, size)
+        return values
 
 
 _NOWHERE = Spans(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-class Words:
+class Vocabulary:
     """The words of a set of patterns: ops, names for sets of them, and how they are written.
 
     Args:
@@ -87,22 +87,24 @@ class Words:
         return [part for each in inside.split("|") for part in self.alternatives(each.strip())]
 
     def _expanded(self, pattern: str) -> str:
-        while (found := _NAMED.sub(lambda name: f"({self._named[name[1]]})", pattern)) != pattern:
-            pattern = found
+        while (
+            expanded := _NAMED.sub(lambda name: f"({self._named[name[1]]})", pattern)
+        ) != pattern:
+            pattern = expanded
         return pattern
 
 
 @cache
 def _tokens(pattern: str) -> list[re.Match[str]]:
-    found = list(_TOKEN.finditer(pattern))
-    if "".join(token[0] for token in found) != pattern.rstrip():
+    tokens = list(_TOKEN.finditer(pattern))
+    if "".join(token[0] for token in tokens) != pattern.rstrip():
         raise ValueError(f"not a pattern of ops: {pattern!r}")
     depth = 0
-    for token in found:
+    for token in tokens:
         depth += {"(": 1, ")": -1}.get(token["rest"], 0)
         if token["rest"] == "|" and depth == 0:  # it would take the brackets apart
             raise ValueError(f"alternatives of ops need parentheses: {pattern!r}")
-    return found
+    return tokens
 
 
 class Codes:
@@ -114,7 +116,7 @@ class Codes:
         code: of each op of the sequence, its place in `distinct`; -1 between two threads.
     """
 
-    def __init__(self, words: Words, distinct: pl.Series, code: Integers) -> None:
+    def __init__(self, words: Vocabulary, distinct: pl.Series, code: Integers) -> None:
         self._words = words
         allowing = [words.allowing(op) for op in distinct]
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
@@ -153,10 +155,10 @@ class Codes:
         """What a text says in which a pattern put its marks."""
         if len(marked) == len(self):
             return _NOWHERE
-        found = np.frombuffer(marked.encode("utf-32-le"), np.uint32)
-        mark = np.flatnonzero(found < END)
+        codes = np.frombuffer(marked.encode("utf-32-le"), np.uint32)
+        mark = np.flatnonzero(codes < END)
         place = mark - np.arange(len(mark))  # how many ops come before
-        at = {number: place[found[mark] == code] for number, code in _MARKS.items()}
+        at = {number: place[codes[mark] == code] for number, code in _MARKS.items()}
         return Spans(at["["], at["]"], at["!" if "!" in pattern else ""])
 
     def _can_match(self, tokens: list[re.Match[str]]) -> bool:

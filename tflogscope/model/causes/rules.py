@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.causes.patterns import Words
+from tflogscope.model.causes.patterns import Vocabulary
 
 UNKNOWN = "unknown"
 
@@ -61,7 +61,7 @@ class CauseGrammar(NamedTuple):
     rules: tuple[CauseRule, ...]
     graph_rules: tuple[CauseRule, ...]
     """Of graph rows that no call covers; `steps.read_steps` gives them."""
-    words: Words
+    words: Vocabulary
     variables: dict[str, str]
     """Tags of variables, each with the regular expression that their names match."""
     parts_of_programs: tuple[str, ...]
@@ -79,7 +79,7 @@ def cause_grammar() -> CauseGrammar:
         {entry["id"]: Cause(**entry) for entry in content["cause"]},
         rules,
         tuple(_rule(**entry) for entry in content["graph-rule"]),
-        Words(content["words"], patterns),
+        Vocabulary(content["words"], patterns),
         content["variables"],
         tuple(content["parts_of_programs"]),
     )
@@ -94,4 +94,4 @@ def _rule(
 @cache
 def causes_that_count(when: str) -> tuple[str, ...]:
     """The causes of ops that are never unexpected, or always: `Cause.counts`."""
-    return tuple(each.id for each in cause_grammar().causes.values() if each.counts == when)
+    return tuple(cause.id for cause in cause_grammar().causes.values() if cause.counts == when)

@@ -146,9 +146,9 @@ def running(values: NDArray[np.generic], new: Booleans) -> Integers:
 
 def _integers(columns: Sequence[pl.Series]) -> Integers:
     """A number for each value of columns, which is not that of another one."""
-    if all(each.dtype.is_integer() and not each.null_count() for each in columns):
-        return np.concatenate([each.to_numpy().astype(np.int64) for each in columns])
-    texts = pl.concat([each.cast(pl.String) for each in columns])
+    if all(column.dtype.is_integer() and not column.null_count() for column in columns):
+        return np.concatenate([column.to_numpy().astype(np.int64) for column in columns])
+    texts = pl.concat([column.cast(pl.String) for column in columns])
     codes = texts.cast(pl.Categorical).to_physical().to_numpy()
     return np.array(np.nan_to_num(codes, nan=-1), np.int64) + 1
 

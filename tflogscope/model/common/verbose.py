@@ -39,7 +39,7 @@ def verbose_facts(events: Events) -> Entry:
     reason, place; `failed` the same where no primitive was made then. `open` began and have no
     end: event, primitive, implementation, problem. `filters`: what the log was limited to.
     """
-    plugins = [each.id for each in REWRITERS]
+    plugins = [rewriter.id for rewriter in REWRITERS]
     of_plugin = pl.col("marker").is_in(plugins).fill_null(value=False)
     primitives = events.primitives.filter(~of_plugin)
     event = primitives["event"]

@@ -109,13 +109,13 @@ class PythonLines:
             return said[[*_SAID]].clear(eager.height)
         if (eager["thread"] < 0).any():
             said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
-        own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
+        ops = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
         if mesh.any():  # DTensor has threads of its own
             any_thread = eager.join_asof(said, on="at", by="op", check_sortedness=False)
-            own = own.with_columns(any_thread[name].zip_with(mesh, own[name]) for name in _SAID)
+            ops = ops.with_columns(any_thread[name].zip_with(mesh, ops[name]) for name in _SAID)
         used = pl.col("said_at") == pl.col("said_at").shift().over("thread", "op")
         last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
-        return own.select(
+        return ops.select(
             pl.when(pl.col("op").is_in(_ARGUMENTS) & ~mesh)
             .then(last[name])
             .when(~used.fill_null(False))
@@ -135,8 +135,8 @@ class PythonLines:
 
     def of_functions(self, names: pl.Series) -> pl.Series:
         """The stack that first called each function, by its full name."""
-        known = self._functions
-        return rows(known["row"], row_with(names.to_frame(), known[["function"]]))
+        functions = self._functions
+        return rows(functions["row"], row_with(names.to_frame(), functions[["function"]]))
 
     def made_at(self, function: str) -> str | None:
         """The line of the program that had a function traced first, by its short name.
@@ -175,8 +175,8 @@ class PythonLines:
         alike = lines.group_by("node").agg(
             row=pl.when(pl.col("python").n_unique() == 1).then(pl.col("row").first())
         )
-        found = first_of_each(ends.join(alike, on="node").sort("wanted", "skip"), "wanted")
-        return exact.scatter(found["wanted"], found["row"])
+        nearest = first_of_each(ends.join(alike, on="node").sort("wanted", "skip"), "wanted")
+        return exact.scatter(nearest["wanted"], nearest["row"])
 
     # ---- executions ----------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class PythonLines:
         nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
         texts = nodes.cast({pl.Categorical: pl.String})
         row = self.of_nodes(texts["name"], texts["node"])
-        found = ran.join(
+        stacks = ran.join(
             nodes.select("definition", "name", row=row),
             on=["definition", "name"],
             how="left",
@@ -199,7 +199,7 @@ class PythonLines:
             maintain_order="left",
         )
         eager = self.of_dispatches[frame["dispatch"]]
-        return pl.select(pl.coalesce(eager, found["row"])).to_series()
+        return pl.select(pl.coalesce(eager, stacks["row"])).to_series()
 
     def named(self, stacks: pl.Series) -> pl.Series:
         """`train.py:31` of stacks."""
@@ -254,10 +254,10 @@ def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:
     try:
         frames = json.loads(text)
         named = [
-            f"<{each}>" if isinstance(each, str) else f"{each[0]}:{each[1]} {each[2]}"
-            for each in frames
+            f"<{frame}>" if isinstance(frame, str) else f"{frame[0]}:{frame[1]} {frame[2]}"
+            for frame in frames
         ]
-        nearest = next(each for each in frames if not isinstance(each, str))
+        nearest = next(frame for frame in frames if not isinstance(frame, str))
         joined = ";".join(each.replace(";", ",") for each in named)
         return f"{nearest[0]}:{nearest[1]}", str(nearest[2]), joined
     except (ValueError, TypeError, LookupError, StopIteration):

@@ -16,7 +16,7 @@ from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
-from tflogscope.model.findings.gaps import CALLBACK, at_stake, claim_gaps
+from tflogscope.model.findings.gaps import CALLBACK, claim_gaps, measure_gaps
 from tflogscope.model.findings.loops import (
     GENERATOR,
     avoidable_wait,
@@ -72,7 +72,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     usual = pl.col("per_call").filter(again).max().over("near", "op")
     same = again | (pl.int_range(pl.len()).over("near", "op", "after") < usual)
     # Whatever runs between two training steps of Keras is a callback's.
-    stakes = at_stake(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
+    stakes = measure_gaps(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
     of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())
     steady = placed.select(holds((pl.col("calls") > 1) & (often | of_fit) & same)).to_series()
     for ops in only(placed, steady).partition_by("near"):

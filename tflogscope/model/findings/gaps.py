@@ -178,7 +178,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 
 
 @once
-def at_stake(evidence: Evidence) -> pl.DataFrame:
+def measure_gaps(evidence: Evidence) -> pl.DataFrame:
     """What the gaps of each function have at stake.
 
     name, function, fit, eager_us, idle_us, inside. Gaps in which Python code of tf.data ran all the
@@ -211,7 +211,7 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
 
 
 def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Claim `eager_us` or `idle_us` of the gaps of functions (rows of `at_stake`).
+    """Claim `eager_us` or `idle_us` of the gaps of functions (rows of `measure_gaps`).
 
     Each span in a gap has what it added to that: of what a callback asked for all, else the gap
     before it.
@@ -243,7 +243,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
     """
     if serves(evidence.events):  # it waits for requests
         return
-    idle = at_stake(evidence).filter(
+    idle = measure_gaps(evidence).filter(
         (pl.col("idle_us") > pl.col("eager_us")) & ~pl.col("function").is_in(list(trained_beside))
     )
     for per in idle.to_dicts():

@@ -229,7 +229,7 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
         return
     facts = {**{name: many.get(name) for name in counts}, "settings": settings}
     facts |= {"cpus": cpus, "leads": True}
-    count = max([*many.values(), *(int(each.split("=")[1]) for each in settings)])
+    count = max([*many.values(), *(int(setting.split("=")[1]) for setting in settings)])
     yield Finding("threads", "threads", count, None, at, facts)
 
 

@@ -197,7 +197,7 @@ def _waited_for(evidence: Evidence) -> float:
 
 def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
     """Whose pass knows nodes: who has the rules, or whoever works where no rule fits."""
-    names = {each.id: each.name for each in REWRITERS}
+    names = {rewriter.id: rewriter.name for rewriter in REWRITERS}
     ruled = {rule.by for rule in rules}
     working = plugins_of(evidence.events).working
     found = [names[by] for by in names if by in ruled] or [each.name for each in working]

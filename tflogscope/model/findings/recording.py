@@ -114,24 +114,24 @@ def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
     if not one or len(places) != 1 or calls <= 1:
         return {}
     few, many = sorted((one[0], other[0]))
-    known = {"edit": places[0], "few": few, "many": many, "message": None, "node": None}
-    return known if few else {}
+    facts = {"edit": places[0], "few": few, "many": many, "message": None, "node": None}
+    return facts if few else {}
 
 
 def _row_of(error: str, evidence: Evidence) -> int | None:
     """The last execution whose failure ended the program: the error has its message."""
     said = pl.col("message").str.replace_all(_NODE_AROUND.pattern, "").str.strip_chars(" .")
-    known = evidence.failures.filter(said.str.len_chars() > 0)
-    known = known.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(said, literal=True))
-    return next(iter(known["row"].tail(1)), None)
+    failures = evidence.failures.filter(said.str.len_chars() > 0)
+    failures = failures.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(said, literal=True))
+    return next(iter(failures["row"].tail(1)), None)
 
 
 def _as_recorded(path: str, evidence: Evidence) -> str:
     """A file as the lines of `record` name it, from the program's folder on; else its own name."""
     files = evidence.lines.stacks["python"].str.replace(r":\d+$", "").unique()
     path = path.replace("\\", "/")
-    known = [each for each in files if path == each or path.endswith(f"/{each}")]
-    return max(known, key=len, default=path.rpartition("/")[2])
+    matches = [file for file in files if path == file or path.endswith(f"/{file}")]
+    return max(matches, key=len, default=path.rpartition("/")[2])
 
 
 def _failures(evidence: Evidence) -> Iterator[Finding]:
@@ -165,8 +165,8 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
     if row is None or lines.stacks.is_empty():
         return None
     call = executions.calls.filter(pl.col("call").eq_missing(executions.frame["call"][row]))["row"]
-    asked = lines.named(rows(lines.of_executions, pl.Series([row, *call.head(1)])))
-    return next(iter(asked.drop_nulls()), None)
+    callers = lines.named(rows(lines.of_executions, pl.Series([row, *call.head(1)])))
+    return next(iter(callers.drop_nulls()), None)
 
 
 def _cut(message: str) -> str:
@@ -298,10 +298,12 @@ def _last_of(rest: str) -> str:
 
 def _nearest(said: str, frames: str | None) -> tuple[str, int] | None:
     """The nearest frame that is not of something installed."""
-    own = [(path, int(line)) for path, line in _FRAME.findall(said) if not _INSTALLED.search(path)]
-    if not own or frames is None:
+    own_frames = [
+        (path, int(line)) for path, line in _FRAME.findall(said) if not _INSTALLED.search(path)
+    ]
+    if not own_frames or frames is None:
         return None
-    return own[-1] if frames == "last" else own[0]
+    return own_frames[-1] if frames == "last" else own_frames[0]
 
 
 @cache

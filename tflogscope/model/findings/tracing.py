@@ -155,8 +155,8 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     package = _PACKAGE.search(place[0]) if place else None
     different = []
-    for name in dict.fromkeys(name for each in arguments for name in each):
-        values = [each.get(name, _NOTHING[1]) for each in arguments]
+    for name in dict.fromkeys(name for argument in arguments for name in argument):
+        values = [argument.get(name, _NOTHING[1]) for argument in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
             how = changed(name, steps)
@@ -295,14 +295,14 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_tensors(tensors: Sequence[re.Match[str]]) -> dict[str, Any]:
-    types = {each[1] for each in tensors}
-    shapes = [each[2].split(",") if each[2] else [] for each in tensors]
+    types = {tensor[1] for tensor in tensors}
+    shapes = [tensor[2].split(",") if tensor[2] else [] for tensor in tensors]
     if len(types) > 1:
         return {"types": sorted(types)}
     if len({*map(len, shapes)}) > 1:
         return {"ranks": True}
     sizes = [{*each} for each in zip(*shapes, strict=True)]
-    shape = ", ".join(next(iter(each)) if len(each) == 1 else "None" for each in sizes)
+    shape = ", ".join(next(iter(size)) if len(size) == 1 else "None" for size in sizes)
     return {"shape": f"[{shape}]".replace("?", "None"), "dtype": min(types)}
 
 
@@ -312,16 +312,16 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
     kinds = {each and (each[1] or "Tensor") for each in map(_KIND.fullmatch, values)}
     if len(kinds) > 1 and None not in kinds:
         return {"kinds": sorted(filter(None, kinds))}
-    if len({_TENSOR.sub(r"\1", each) for each in values}) == 1:
+    if len({_TENSOR.sub(r"\1", value) for value in values}) == 1:
         return {"elements": True}
-    if len({_INSIDE.sub("", _ALIKE.sub(_apart, each)) for each in values}) == 1:
-        items = dict.fromkeys(item for each in values for item in _ITEM.findall(each))
+    if len({_INSIDE.sub("", _ALIKE.sub(_apart, value)) for value in values}) == 1:
+        items = dict.fromkeys(item for value in values for item in _ITEM.findall(value))
         names = Counter(name for name, _ in items)
         return {"numbers": True, "items": [name for name, count in names.items() if count > 1]}
     for fact, kind, form in _PYTHON:
         if all(map(form.fullmatch, values)):
             return {fact: kind}
-    objects = [_OBJECT.fullmatch(each) for each in values]
+    objects = [_OBJECT.fullmatch(value) for value in values]
     return {"object": objects[0][1]} if objects[0] and all(objects) else {}
 
 

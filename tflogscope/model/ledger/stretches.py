@@ -74,26 +74,26 @@ def read_stretches(of: Evidence) -> pl.DataFrame:
 
     Columns: thread (-1: the log has no ids), start and end (µs), phase (null: the log can't show
     it), work_us (without the log; as printed where the log doesn't show what a record costs),
-    repeats (in a loop), item (row of `asked_by_thread`: the op or call that goes on; null: Python),
+    repeats (in a loop), item (row of `spans_by_thread`: the op or call that goes on; null: Python),
     before (the row of the one that comes next, where none goes on).
     """
     run = run_window(of)
-    asked = asked_by_thread(of)
-    if run is None or asked.is_empty():
+    spans = spans_by_thread(of)
+    if run is None or spans.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    found, first_item = list[pl.DataFrame](), 0
-    for items in asked.partition_by("thread", maintain_order=True):
-        own = (int(items["begin"].min()), int(items["end"].max() or 0))  # type: ignore[arg-type]
-        thread = _Thread(of, items, *(own if found else run), is_program=not found)
-        if not found or own[1] > own[0]:
-            found.append(thread.stretches(first_item))
+    pieces, first_item = list[pl.DataFrame](), 0
+    for items in spans.partition_by("thread", maintain_order=True):
+        program_time = (int(items["begin"].min()), int(items["end"].max() or 0))  # type: ignore[arg-type]
+        thread = _Thread(of, items, *(program_time if pieces else run), is_program=not pieces)
+        if not pieces or program_time[1] > program_time[0]:
+            pieces.append(thread.stretches(first_item))
         first_item += items.height
-    return pl.concat(found)
+    return pl.concat(pieces)
 
 
 @once
-def asked_by_thread(of: Evidence) -> pl.DataFrame:
-    """What threads asked for (`spans.asked_for`), in order, each with its phase.
+def spans_by_thread(of: Evidence) -> pl.DataFrame:
+    """What threads asked for (`spans.select_outermost`), in order, each with its phase.
 
     The program's thread, which asked first, comes first. What is unfinished goes on until the next
     begins.
@@ -109,19 +109,19 @@ def asked_by_thread(of: Evidence) -> pl.DataFrame:
         .then(pl.lit("checkpoint"))
         .otherwise(pl.coalesce(wait_of(pl.col("op")), pl.lit("eager")))
     )
-    asked = of.asked.sort("begin_at").with_columns(phase=phase)
-    if asked.is_empty():
-        return asked
+    spans = of.asked.sort("begin_at").with_columns(phase=phase)
+    if spans.is_empty():
+        return spans
     run = run_window(of)
-    asked = pl.concat(asked.partition_by("thread", maintain_order=True))
+    spans = pl.concat(spans.partition_by("thread", maintain_order=True))
     until = pl.col("begin").shift(-1).over("thread").fill_null(run[1] if run else 0)
     unfinished = pl.when(status="unfinished").then(until)
-    return asked.with_columns(end=pl.coalesce("end", unfinished))
+    return spans.with_columns(end=pl.coalesce("end", unfinished))
 
 
 def wait_of(op: pl.Expr, attributes: pl.Expr | None = None) -> pl.Expr:
     """The phase in which an op waits; null: it computes."""
-    found = pl.when(op.str.contains(NEXT)).then(pl.lit("input-wait"))
+    phase = pl.when(op.str.contains(NEXT)).then(pl.lit("input-wait"))
     for name in OF_OTHERS:
         kind = op_kinds()[name]
         waits = op.str.contains(kind.ops)
@@ -130,8 +130,8 @@ def wait_of(op: pl.Expr, attributes: pl.Expr | None = None) -> pl.Expr:
         if kind.tasks and attributes is not None:
             there, here = (attributes.str.extract(task, 1) for task in kind.tasks)
             waits &= here != there
-        found = found.when(waits).then(pl.lit(f"{name}-wait"))  # type: ignore[assignment]
-    return found.otherwise(None)
+        phase = phase.when(waits).then(pl.lit(f"{name}-wait"))  # type: ignore[assignment]
+    return phase.otherwise(None)
 
 
 @once
@@ -150,9 +150,9 @@ def _ended(of: Evidence, first: int, last: int) -> int:
 
     After its own code Python and TensorFlow take a second or so to clear up, which is no phase.
     """
-    own = of.events.messages("python_cost")["ended_us"].max()
-    if isinstance(own, int) and first < own < last + _LONGEST:
-        return own
+    hook_ended = of.events.messages("python_cost")["ended_us"].max()
+    if isinstance(hook_ended, int) and first < hook_ended < last + _LONGEST:
+        return hook_ended
     ended = read_moment(footer_of(of.events.spans[-1].tail), "ended")
     return ended if ended is not None and 0 <= ended - last < _LONGEST else last
 
@@ -163,37 +163,37 @@ def traced(of: Evidence) -> pl.DataFrame:
 
     Tracing ends before the next call or op.
     """
-    items, run = asked_by_thread(of), run_window(of)
+    items, run = spans_by_thread(of), run_window(of)
     said, thread = tracing_us(of.events), items["thread"].head(1)
     items = items.filter(pl.col("thread").is_in(thread.implode()))
     if said.is_empty() or run is None or items.is_empty():
-        known = of.first_calls.drop_nulls("tracing_us")
-        known = known.filter(pl.col("thread").is_in(thread.implode()))
-        name, took, end = known["name"], known["tracing_us"], known["begin"]
+        calls = of.first_calls.drop_nulls("tracing_us")
+        calls = calls.filter(pl.col("thread").is_in(thread.implode()))
+        name, took, end = calls["name"], calls["tracing_us"], calls["begin"]
     else:
         following = np.searchsorted(items["begin_at"].to_numpy(), said["at"].to_numpy())
         name, took = said["name"], said["took_us"]
         end = items["begin"].extend_constant(run[1], 1)[following]
     begin = (end - took.cast(pl.Int64)).alias("begin")
-    found = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
-    return found.with_columns(thread=pl.lit(next(iter(thread), -1), pl.Int64))
+    intervals = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
+    return intervals.with_columns(thread=pl.lit(next(iter(thread), -1), pl.Int64))
 
 
 def phases_not_shown(of: Evidence) -> list[str]:
     """The phases that this log can't show."""
-    items, unpriced = asked_by_thread(of), of.costs.price is None
+    items, unpriced = spans_by_thread(of), of.costs.price is None
     items = items.filter(thread=next(iter(items["thread"]), -1))
     if not items["end"].count():
         shown = ["start-up", *["logging"] * (not unpriced)] * (items.height > 0)
         return [phase for phase in PHASES if phase not in shown]
-    found = ["logging"] * unpriced
+    missing = ["logging"] * unpriced
     if of.calls.height:
-        found += ["tracing"] * traced(of).is_empty()
+        missing += ["tracing"] * traced(of).is_empty()
         waits = [*WAITS] * of.executions.frame["definition"].is_null().all()
-        found += [each for each in waits if each not in asked_by_thread(of)["phase"]]
+        missing += [wait for wait in waits if wait not in spans_by_thread(of)["phase"]]
         compiled = compiled_runs(of.executions)["call"].count()
-        found += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
-    return found
+        missing += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
+    return missing
 
 
 class _Thread:
@@ -228,7 +228,7 @@ class _Thread:
         between = {"python": "remote-wait"} if serves(self._of.events) else {}
         middle = (edges[:-1] + edges[1:]) // 2
         in_loop = covered_within(*self._loops, middle, middle + 1) > 0
-        found = pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 "thread": pl.repeat(
                     self._items["thread"][0], len(phase), dtype=pl.Int64, eager=True
@@ -247,7 +247,7 @@ class _Thread:
         )
         hidden = set(phases_not_shown(self._of)) if not self._items["end"].count() else set()
         shown = pl.when(~pl.col("phase").is_in(hidden)).then("phase").alias("phase")
-        return found.with_columns(shown).cast(_SCHEMA)  # type: ignore[arg-type]
+        return frame.with_columns(shown).cast(_SCHEMA)  # type: ignore[arg-type]
 
     def _items_at(self, times: Integers) -> tuple[Integers, Integers]:
         """Of each time the item that goes on then, else the one that comes next; -1: neither."""
@@ -266,7 +266,7 @@ class _Thread:
     def _preparations(self) -> list[pl.LazyFrame]:
         """What is done before functions run."""
         of = self._of
-        found = [
+        prepared = [
             _spans("graph-passes", self._own(of.instantiations.spans), "time", "end_time"),
             _spans("logging", self._own(read_stack_traces(of.events)), "since", "until"),
         ]
@@ -277,9 +277,9 @@ class _Thread:
             )
             begin = self._items["begin"].min()
             start_up = pl.DataFrame({"begin": [self._first], "end": [begin]})
-            found += [_spans("tracing", traced(of)), _spans("xla", made)]
-            found.append(_spans("start-up", start_up))
-        return found
+            prepared += [_spans("tracing", traced(of)), _spans("xla", made)]
+            prepared.append(_spans("start-up", start_up))
+        return prepared
 
     def _spans(self) -> list[pl.LazyFrame]:
         """Phases of what ran, with checkpoints as a whole, and nodes that wait for data."""
@@ -376,7 +376,7 @@ class _Thread:
         log[right_before] += self._hook(line_us)[following[right_before]]
         names = np.array(_NAMES)[phase]
         waits = np.isin(names, WAITS) & self._items["is_call"].to_numpy()[item]
-        known = np.isin(names, _ESTIMATED) & (item >= 0)
+        estimated = np.isin(names, _ESTIMATED) & (item >= 0)
         passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
         nodes = self._waiting.lazy().filter(pl.col("phase").is_in(WAITS)).group_by("call")
         waited = nodes.agg(waited=passed, wait_log=pl.col("log_us").sum()).collect()
@@ -384,7 +384,7 @@ class _Thread:
         of_waits = shares["wait_log"] / shares["waited"]
         others = (shares["log_us"] - shares["wait_log"]) / (shares["ran_us"] - shares["waited"])
         for which, share in ((waits, of_waits), (~waits, others)):
-            here = known & which
+            here = estimated & which
             log[here] = share.fill_nan(0.0).clip(0.0, 1.0).to_numpy()[item[here]] * wall[here]
         log[names == "logging"] = wall[names == "logging"]
         return _within(log, wall, phase)

@@ -15,10 +15,10 @@ from tflogscope.model.ledger.owners import Owners
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.ledger.stretches import (
     PHASES,
-    asked_by_thread,
     phases_not_shown,
     read_stretches,
     run_window,
+    spans_by_thread,
     wait_of,
 )
 
@@ -89,7 +89,7 @@ def time_table(of: Evidence) -> pl.DataFrame:
 def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.DataFrame:
     """The `ledger` table. `findings` has id and subject of each number in `owners`."""
     stretches = read_stretches(of)
-    items = asked_by_thread(of)
+    items = spans_by_thread(of)
     owned = rows(findings[["id", "subject"]], owners.owner)
     avoidable = pl.when(pl.col("owner").is_not_null()).then("avoidable_us")
     now = rows(items[["at", "end_at", "op", "is_call", "call"]], stretches["item"])

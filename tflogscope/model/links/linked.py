@@ -68,7 +68,7 @@ def read_links(events: Events, executions: Executions) -> Linked:
         from tflogscope.model.links.linker import link_primitives
 
         links = link_primitives(events, executions)
-    names = {each.id: each.name for each in REWRITERS}
+    names = {rewriter.id: rewriter.name for rewriter in REWRITERS}
     marker = primitives["marker"]
     library = marker.replace_strict(names, default=ONEDNN, return_dtype=pl.String)
     links = links.hstack([library.alias("library")])

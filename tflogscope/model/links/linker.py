@@ -51,7 +51,7 @@ from tflogscope.model.links.signs import (
     serves,
     shape_fit,
 )
-from tflogscope.model.links.tensors import Shapes, TensorOutputs, node_shapes
+from tflogscope.model.links.tensors import TensorOutputs, TensorShapes, node_shapes
 
 LINKS = pl.Series(["certain", "inferred", "ambiguous", "none"])
 CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))
@@ -156,10 +156,10 @@ class _Linker:
         """The last line that can belong to each candidate; its output is printed after that."""
         return self.column("until").copy()
 
-    def _shapes(self, candidates: Integers) -> Shapes:
+    def _shapes(self, candidates: Integers) -> TensorShapes:
         if "_all_shapes" in vars(self):
             distinct, row, output_at = self._all_shapes
-            return Shapes(distinct, row[candidates], output_at[candidates])
+            return TensorShapes(distinct, row[candidates], output_at[candidates])
         runs = rows(self.candidates, candidates)
         shapes = node_shapes(runs, self.executions.runs.definitions, self.outputs)
         printed = shapes.output_at >= 0
@@ -168,7 +168,7 @@ class _Linker:
         return shapes
 
     @cached_property
-    def _all_shapes(self) -> Shapes:
+    def _all_shapes(self) -> TensorShapes:
         """Those of all candidates, where late lines have to be compared with each."""
         return self._shapes(np.arange(self.candidates.height))
 

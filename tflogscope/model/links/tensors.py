@@ -56,7 +56,7 @@ class TensorOutputs(NamedTuple):
         return wanted.select("text", reference=reference, shape=shape)
 
 
-class Shapes(NamedTuple):
+class TensorShapes(NamedTuple):
     """What is known of the tensors of runs.
 
     `distinct` has the columns BAGS, src_count, wei_count, dst_count (elements) and MATRIX, null
@@ -71,7 +71,7 @@ class Shapes(NamedTuple):
 
 def node_shapes(
     candidates: pl.DataFrame, definitions: pl.DataFrame, outputs: TensorOutputs
-) -> Shapes:
+) -> TensorShapes:
     """Return what is known of the tensors of each run, in the order of `candidates`.
 
     `candidates`: at, end_at (-1: not printed), step (id), definition (-1: eager), family.
@@ -105,7 +105,7 @@ def node_shapes(
     (number,) = alike(same)
     _, first, row = np.unique(number, return_index=True, return_inverse=True)
     shapes = {role: rows(texts["shape"], same[role][first]) for role in BAGS}
-    return Shapes(_measures(same["family"][first], pl.DataFrame(shapes)), row, output_at)
+    return TensorShapes(_measures(same["family"][first], pl.DataFrame(shapes)), row, output_at)
 
 
 def _references(

@@ -51,9 +51,9 @@ def difference(before: Tables, after: Tables) -> Facts:
     runs = {"before": before, "after": after}
     # As printed if one of them doesn't show what its log cost.
     times = {ranked_by(run.ops) for run in runs.values()}
-    known = times == {"steady_us"}
-    total_us = pl.col("steady_us" if known else "total_us")
-    of_one = "steady_us" if known else "duration_us"
+    steady = times == {"steady_us"}
+    total_us = pl.col("steady_us" if steady else "total_us")
+    of_one = "steady_us" if steady else "duration_us"
     recorded = {side: _recorded_facts(run) for side, run in runs.items()}
     untimed = any(map(why_not_timed, recorded.values()))
     step = None if untimed else _step(runs, of_one)
@@ -63,7 +63,7 @@ def difference(before: Tables, after: Tables) -> Facts:
             row["function"] == step["function"] and {*row["changes"]} - TIMES
             for row in [*nodes, *functions]
         )
-    found: Facts = {
+    facts: Facts = {
         "runs": {side: _recorded(run) for side, run in runs.items()},
         "busy": [side for side, of_it in recorded.items() if is_busy(of_it)],
         "simulated": [side for side, of_it in recorded.items() if of_it.get("simulated")],
@@ -80,16 +80,16 @@ def difference(before: Tables, after: Tables) -> Facts:
     }
     if untimed:  # times say nothing of the program
         for name in ("ops", "functions", "nodes", "primitives"):
-            for row in found[name]:
+            for row in facts[name]:
                 row["changes"] = [change for change in row["changes"] if change not in TIMES]
-            found[name] = [row for row in found[name] if row["changes"]]
-    return found
+            facts[name] = [row for row in facts[name] if row["changes"]]
+    return facts
 
 
 def _recorded_facts(run: Any) -> Entry:
     """Of a `Run`, whose module imports this one."""
-    found: Entry = run.summary.recorded
-    return found
+    recorded: Entry = run.summary.recorded
+    return recorded
 
 
 def _recorded(run: Tables) -> Facts:
@@ -121,8 +121,8 @@ def _step(runs: dict[str, Tables], time: str) -> Facts | None:
     sides = {row["run"]: row for row in both.to_dicts()}
     if len(sides) < len(runs) or both["function"].n_unique() > 1:
         return None
-    found = {f"{side}_{name}": sides[side][name] for side in _BOTH for name in _SPREAD}
-    return {"function": both["function"][0], **found}
+    figures = {f"{side}_{name}": sides[side][name] for side in _BOTH for name in _SPREAD}
+    return {"function": both["function"][0], **figures}
 
 
 _SPREAD = ("us", "low_us", "high_us")
@@ -226,13 +226,13 @@ def _primitives(runs: dict[str, Tables]) -> list[Facts]:
 
 
 def _findings(runs: dict[str, Tables]) -> list[Facts]:
-    keys, found = ["id", "subject"], []
+    keys, findings = ["id", "subject"], []
     for change, side, other in (("new", "after", "before"), ("gone", "before", "after")):
         left = runs[side].findings.join(
             runs[other].findings, on=keys, how="anti", maintain_order="left"
         )
-        found += left.select(*keys, "time_us", "text", change=pl.lit(change)).to_dicts()
-    return found
+        findings += left.select(*keys, "time_us", "text", change=pl.lit(change)).to_dicts()
+    return findings
 
 
 def _joined(column: str) -> pl.Expr:

@@ -62,8 +62,8 @@ class Explainer:
         )
         others = fused["attributes"].str.extract(r"fused_ops=\[(.*?)\]")
         within = others.str.contains(f'"{name}"', literal=True).fill_null(value=False)
-        found = fused["op"].filter(within | (fused["op"] == f"_Fused{name}"))
-        return found.unique().sort().to_list()
+        kernels = fused["op"].filter(within | (fused["op"] == f"_Fused{name}"))
+        return kernels.unique().sort().to_list()
 
     def _no_op(self, name: str, rows: pl.DataFrame) -> UsageError:
         calls = self._executions.filter(pl.col("kind") == "call")["op"].cast(pl.String)
@@ -125,14 +125,14 @@ class Explainer:
         frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
         wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")
         itself = (nearest == place) | nearest.str.ends_with(f"/{place}")
-        asked = itself | frames.str.contains(f"[;/]{wanted} ")
-        meant = stacks.select("id", itself=itself, asked=asked).filter("asked")
+        through = itself | frames.str.contains(f"[;/]{wanted} ")
+        meant = stacks.select("id", itself=itself, asked=through).filter("asked")
         rows = self._executions.filter(pl.col("stack").is_in(meant["id"].implode()))
         if rows.is_empty():
             raise _not_there("line of the program", place, stacks["python"].unique().to_list())
-        own = rows["stack"].is_in(meant.filter("itself")["id"].implode())
+        directly = rows["stack"].is_in(meant.filter("itself")["id"].implode())
         facts = self._facts({"at": place}, rows)
-        return facts | {"ops": _asked(rows), "itself": int(own.sum())}
+        return facts | {"ops": _asked(rows), "itself": int(directly.sum())}
 
     def _run_by(self, rows: pl.DataFrame) -> list[str]:
         """The packages that ran rows, and where the program called them."""
@@ -317,13 +317,13 @@ def _rewritten(rows: pl.DataFrame) -> list[Facts]:
 
 def _counted(rows: pl.DataFrame) -> Facts:
     alive = rows.filter(pl.col("status") != "dead")
-    known, steady = (alive[name].drop_nulls() for name in ("duration_us", "steady_us"))
+    durations, steady = (alive[name].drop_nulls() for name in ("duration_us", "steady_us"))
     return {
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": rows.height - alive.height,
         "steady_us": round_time(float(steady.sum())) if len(steady) else None,
-        "total_us": int(known.sum()) if len(known) else None,
+        "total_us": int(durations.sum()) if len(durations) else None,
     }
 
 

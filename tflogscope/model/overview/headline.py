@@ -70,8 +70,10 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
         _eligible(said),
         _traces(said, run.python_functions),
     ]
-    if any(each.id == _SEVERAL for each in said.limits):
-        figures[1:] = (each._replace(about=f"{each.about}; {_TOGETHER}") for each in figures[1:])
+    if any(limit.id == _SEVERAL for limit in said.limits):
+        figures[1:] = (
+            figure._replace(about=f"{figure.about}; {_TOGETHER}") for figure in figures[1:]
+        )
     return Headline(_facts(said, recorded_as), id_, verdict, figures)
 
 
@@ -128,11 +130,11 @@ class Busiest(NamedTuple):
 @once
 def busiest_of(run: Tables) -> Busiest | None:
     """The op that computes most (`computing_nodes`); None where the log has no times of nodes."""
-    own = computing_nodes(run)
-    time = ranked_by(own)
+    nodes = computing_nodes(run)
+    time = ranked_by(nodes)
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
-    grouped = own.group_by("python", op=op, function=within, maintain_order=True)
+    grouped = nodes.group_by("python", op=op, function=within, maintain_order=True)
     by = grouped.agg(pl.col(time).sum()).sort(time, "op", descending=True, maintain_order=True)
     whole = float(by[time].sum())
     if not whole:
@@ -145,8 +147,8 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     columns = ["id", "severity", "time_us", "python", "advice"]
     findings = said.findings[columns].hstack(run.avoidable).to_dicts()
-    errors = [each for each in findings if each["severity"] == "error"]
-    warnings = [each for each in findings if each["severity"] == "warning"]
+    errors = [finding for finding in findings if finding["severity"] == "error"]
+    warnings = [finding for finding in findings if finding["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings), "clean": not first}
     if first:
@@ -154,9 +156,9 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts |= {"message": lead.message, "edit": lead.edit, "place": place}
         facts["lead"] = {"words": lead.words, "place": place, "inside": _inside(place, said)}
         # What failed in a graph is what a program crashes of.
-        same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
+        same = sum(error["id"] == "failed-ops" for error in errors) * (first["id"] == "crashed")
         facts["more"] = len(errors or warnings) - 1 - same
-    limits = {each.id for each in said.limits}
+    limits = {limit.id for limit in said.limits}
     facts["release"] = said.recorded.get("simulated")
     if facts["release"] or ("twice" in limits and not errors):
         return "simulated" if facts["release"] else "twice", facts
@@ -182,14 +184,14 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
 
 def _no_warning(said: Summary, findings: list[dict[str, Any]], run: Tables) -> dict[str, Any]:
     """What a verdict says where nothing is sure to cost much time."""
-    found = {each["id"]: _first_change(each["advice"]) for each in findings}
+    changes = {finding["id"]: _first_change(finding["advice"]) for finding in findings}
     facts: dict[str, Any] = {}
     if said.lead and said.lead.get("unsure"):
         return _suspected(said.lead, findings, said, run)
     if said.lead:
-        facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
+        facts |= {"setting": said.lead.words, "change": changes.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
-    facts["off"] = found.get("onednn-off")
+    facts["off"] = changes.get("onednn-off")
     if not threads_of_service(said.functions):  # loops are of other threads than what is one-time
         facts |= _making(run)
     return facts | _compute(said, run) | _waiting(run)
@@ -199,7 +201,7 @@ def _suspected(
     lead: Entry, findings: list[dict[str, Any]], said: Summary, run: Tables
 ) -> dict[str, Any]:
     """What a verdict says of a finding that a busy machine may have made."""
-    row = next(each for each in findings if each["id"] == lead.id)
+    row = next(finding for finding in findings if finding["id"] == lead.id)
     place = row["python"]
     suspect = {"words": lead.words, "place": place, "inside": _inside(place, said)}
     return {"suspect": suspect, "saves": _saves(row, run), "place": place, "edit": lead.edit}
@@ -312,10 +314,10 @@ def _traces(said: Summary, same: pl.DataFrame) -> Figure:
     # Two functions may have one name: Keras 3 calls its steps of training and of evaluation alike.
     keys = same.select("function", "function_uid", "python_function").rows()
     of = {(name, uid): number for name, uid, number in keys}
-    own = said.functions.filter(
+    functions = said.functions.filter(
         (pl.col("flavour") == "inference") & (pl.col("calls") > 0) & pl.col("made_by").is_null()
     )
-    called = [of.get(key) for key in own.select("function", "function_uid").rows()]
+    called = [of.get(key) for key in functions.select("function", "function_uid").rows()]
     traces = Counter(called)
     again = sum(count > 1 for count in traces.values())
     if not traces:

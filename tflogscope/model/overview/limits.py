@@ -48,7 +48,7 @@ def limit_facts(evidence: Evidence, eager: Entry, graph: Entry) -> list[Entry]:
     ]
     source = sentences.rows("limit")["source"]
     return limits + [
-        Entry(id=source.id, text=source.words(problem=each)) for each in recorded.problems
+        Entry(id=source.id, text=source.words(problem=problem)) for problem in recorded.problems
     ]
 
 
@@ -143,7 +143,9 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "server": {"kind": serves(events)} if serves(events) else {},
         "remote": _remote(evidence),
         "python-dispatches": _python_dispatches(evidence),
-        "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
+        "late-plugin-lines": _about(
+            [rewriter for rewriter in REWRITERS if rewriter.id in events.late_plugins]
+        ),
         "stack-traces": _stack_traces(events),
         "xla": _compiled(events, executions),
         "stopped": _stopped(evidence),
@@ -178,7 +180,7 @@ def _several(events: Events, executions: Executions) -> Facts:
 def _captured(evidence: Evidence) -> Facts:
     """Tests passed under pytest, which keeps what they print."""
     end = packaged_toml("endings.toml")["pytest"]
-    tails = "\n".join(each.tail.decode("utf-8", "replace") for each in evidence.events.spans)
+    tails = "\n".join(span.tail.decode("utf-8", "replace") for span in evidence.events.spans)
     ended = [*re.finditer(end["pattern"], tails, re.MULTILINE)]
     if not ended:
         return {}
@@ -231,14 +233,17 @@ def _silent_plugins(events: Events, executions: Executions) -> Facts:
     if (events.primitives["event"] == "exec").any():
         return {}
     ran = set(rows(executions.signatures["rewrite"], executions.frame["signature"].unique()))
-    return _about([each for each in REWRITERS if each.id in ran])
+    return _about([rewriter for rewriter in REWRITERS if rewriter.id in ran])
 
 
 def _about(plugins: list[Rewriter]) -> Facts:
     """Names of plug-ins, and how to record what they run."""
     if not plugins:
         return {}
-    return {"plugin": [each.name for each in plugins], "lines": [each.lines for each in plugins]}
+    return {
+        "plugin": [plugin.name for plugin in plugins],
+        "lines": [plugin.lines for plugin in plugins],
+    }
 
 
 def _stack_traces(events: Events) -> Facts:

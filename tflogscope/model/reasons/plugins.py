@@ -43,23 +43,23 @@ def plugins_of(events: Events) -> Plugins:
     seen = events.seen
     kernels = pl.concat([events.definitions["op"], read_executing(events)["name"]])
     ran = kernels.unique().to_frame("op").select(rewrite_of_kernel(pl.col("op"))).to_series()
-    working = {each.id for each in REWRITERS if seen & {*each.works, *each.rewritten}} | set(
-        ran
-    ) & set(BY_ID)
-    loaded = {each.id for each in REWRITERS if seen & set(each.loaded)}
+    working = {
+        rewriter.id for rewriter in REWRITERS if seen & {*rewriter.works, *rewriter.rewritten}
+    } | set(ran) & set(BY_ID)
+    loaded = {rewriter.id for rewriter in REWRITERS if seen & set(rewriter.loaded)}
     return Plugins(
-        present=tuple(each for each in REWRITERS if each.id in loaded | working),
-        working=tuple(each for each in REWRITERS if each.id in working),
+        present=tuple(rewriter for rewriter in REWRITERS if rewriter.id in loaded | working),
+        working=tuple(rewriter for rewriter in REWRITERS if rewriter.id in working),
         missing=tuple(
-            each
-            for each in REWRITERS
-            if each.id in working - loaded - {*ran}
-            and not seen & ({*each.works, *each.rewritten} - {*each.switch})
+            rewriter
+            for rewriter in REWRITERS
+            if rewriter.id in working - loaded - {*ran}
+            and not seen & ({*rewriter.works, *rewriter.rewritten} - {*rewriter.switch})
         ),
     )
 
 
-def deciders(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Series:
+def choose_plugins(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Series:
     """Return for each node the id of the plug-in whose rules are for it, else BY_ONEDNN.
 
     `onednn`: whether oneDNN is on in TensorFlow's passes.
@@ -82,7 +82,7 @@ def deciders(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Serie
     return nodes.select(who=who).to_series()
 
 
-class Asked(NamedTuple):
+class PluginNodes(NamedTuple):
     """A rule of a plug-in is tried on nodes, out of all `nodes`."""
 
     plugins: Plugins
@@ -100,29 +100,29 @@ def _is_eager() -> pl.Expr:
     return holds(pl.col("name").str.contains(WRAPPED))
 
 
-def _in_table(asked: Asked) -> pl.Expr:
+def _in_table(asked: PluginNodes) -> pl.Expr:
     known = [op.name for op in asked.rewriter.ops.values() if op.is_known_to_pass]
     return pl.col("op").is_in(known)
 
 
-def _not_in_table(asked: Asked) -> pl.Expr:
+def _not_in_table(asked: PluginNodes) -> pl.Expr:
     return ~(_in_table(asked) | (_is_eager() & asked.eager_ops))
 
 
-def _not_eager(asked: Asked) -> pl.Expr:
+def _not_eager(asked: PluginNodes) -> pl.Expr:
     """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
     return _is_eager() & ~asked.eager_ops
 
 
-def _rewriter_off(asked: Asked) -> pl.Expr:
+def _rewriter_off(asked: PluginNodes) -> pl.Expr:
     return pl.lit(asked.rewriter not in asked.plugins.working)
 
 
-def _not_there(asked: Asked) -> pl.Expr:
+def _not_there(asked: PluginNodes) -> pl.Expr:
     return pl.lit(asked.rewriter in asked.plugins.missing)
 
 
-def _other_type(asked: Asked) -> pl.Expr:
+def _other_type(asked: PluginNodes) -> pl.Expr:
     """The type is none of those that kernels take; half, unless some op ran with it here."""
     ops = asked.rewriter.ops
     types = {name: op.types for name, op in ops.items() if op.types}
@@ -139,20 +139,20 @@ def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
     return pl.col("op").replace_strict(table, default=None, return_dtype=pl.List(pl.String))
 
 
-def _other_fusion(asked: Asked) -> pl.Expr:
+def _other_fusion(asked: PluginNodes) -> pl.Expr:
     """What is fused into the op is nothing that the kernel takes."""
     allowed = {name: op.fused for name, op in asked.rewriter.ops.items() if op.fused}
     fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
     return ~fused.str.replace_all(r'[" ]', "").is_in(_types_of(allowed))
 
 
-def _no_product(asked: Asked) -> pl.Expr:
+def _no_product(asked: PluginNodes) -> pl.Expr:
     """The function has no op that would make the plug-in look at it."""
     has = asked.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
     return ~pl.col("name").is_in(pl.lit(has).implode(), nulls_equal=True)
 
 
-FACTS: dict[str, Callable[[Asked], pl.Expr]] = {
+FACTS: dict[str, Callable[[PluginNodes], pl.Expr]] = {
     "in_table": _in_table,
     "not_in_table": _not_in_table,
     "not_eager": _not_eager,

@@ -32,9 +32,9 @@ from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.reasons.conditions import Attributes, must_compile, parse_attributes
 from tflogscope.model.reasons.plugins import (
     FACTS,
-    Asked,
+    PluginNodes,
     by_onednn,
-    deciders,
+    choose_plugins,
     plugins_of,
 )
 from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
@@ -104,8 +104,8 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
         row = np.flatnonzero(fits)
         shown = facts.at[row]
         for fact in entry.facts:
-            found = facts.of(fact, entry, row)
-            row, shown = row[found >= 0], found[found >= 0]
+            fitting = facts.of(fact, entry, row)
+            row, shown = row[fitting >= 0], fitting[fitting >= 0]
         if entry.attributes is not None and len(row):
             holds_for = facts.attributes_say(entry.attributes, row)
             row, shown = row[holds_for], shown[holds_for]
@@ -131,10 +131,10 @@ class _Facts:
         if not len(row):
             return np.zeros(0, np.int64)
         if rule.by in BY_ID and fact in FACTS:
-            asked = Asked(plugins_of(self._events), BY_ID[rule.by], self._nodes)
+            asked = PluginNodes(plugins_of(self._events), BY_ID[rule.by], self._nodes)
             return self._own(FACTS[fact](asked), row)
-        found: Integers = _FACTS[fact](self, row)
-        return found
+        fitting: Integers = _FACTS[fact](self, row)
+        return fitting
 
     def is_op(self, names: Iterable[str], row: Integers | slice = _ALL) -> Booleans:
         """Whether nodes are of one of these ops."""
@@ -148,14 +148,14 @@ class _Facts:
     def decider(self) -> pl.Series:
         """Whose rules are for each node: a plug-in's id, or BY_ONEDNN."""
         plugins = plugins_of(self._events)
-        return deciders(self._nodes, plugins, onednn=self._on != _NONE)
+        return choose_plugins(self._nodes, plugins, onednn=self._on != _NONE)
 
     def attributes_say(self, condition: Callable[[Attributes], bool], row: Integers) -> Booleans:
         """Whether a condition holds for the attributes of each row; each distinct text once."""
         _, first, which = np.unique(self._attribute[row], return_index=True, return_inverse=True)
         texts = self._nodes["attributes"][row[first]]
-        found = [each is not None and condition(parse_attributes(each)) for each in texts]
-        return np.array(found, bool)[which]
+        holds_for = [text is not None and condition(parse_attributes(text)) for text in texts]
+        return np.array(holds_for, bool)[which]
 
     @cached_property
     def _attribute(self) -> Integers:
@@ -173,8 +173,8 @@ class _Facts:
     # ---- the log as a whole ----------------------------------------------------------------------
 
     def _first(self, *ids: str) -> int:
-        found = self._events.messages(*ids)["at"].min()
-        return found if isinstance(found, int) else _NONE
+        first_at = self._events.messages(*ids)["at"].min()
+        return first_at if isinstance(first_at, int) else _NONE
 
     @cached_property
     def _by_onednn(self) -> pl.DataFrame:
@@ -288,15 +288,15 @@ class _Facts:
 
     def other_device(self, row: Integers) -> Integers:
         device = pl.col("attributes").str.extract(_DEVICE, 1)
-        own = self._own(device.str.to_uppercase() != "CPU", row)
-        return self._skipped(own, self._said("rewrite_skipped", row, "op", word="device"))
+        refused = self._own(device.str.to_uppercase() != "CPU", row)
+        return self._skipped(refused, self._said("rewrite_skipped", row, "op", word="device"))
 
     def other_type(self, row: Integers) -> Integers:
         """The type is none of those that kernels take; half, unless some op ran with it here."""
         types = pl.col("op").replace_strict(_TYPES, default=None, return_dtype=pl.List(pl.String))
         half = (pl.col("dtype") == _HALF) & ~pl.lit(_HALF in self._types_run)
-        own = self._own(~pl.col("dtype").is_in(types) | half, row)
-        return self._skipped(own, self._type_refused(row))
+        refused = self._own(~pl.col("dtype").is_in(types) | half, row)
+        return self._skipped(refused, self._type_refused(row))
 
     def bfloat16_refused(self, row: Integers) -> Integers:
         """The pass' word on its op with this type in its function."""

@@ -23,7 +23,7 @@ _USUAL_LINE_US = threshold("dispatch.line_us")
 _HOOK = 1  # of the kinds of lines of `WithoutLog`, those of the hook about ops
 
 
-def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+def select_outermost(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """What the program asked for: eager ops and calls of functions that no call is around.
 
     Args:
@@ -66,7 +66,7 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
-    """The spans, in the order of their begins on each thread: of `asked_for` what has ended.
+    """The spans, in the order of their begins on each thread: of `select_outermost` what has ended.
 
     Columns: thread, at, op, is_call, begin, end, before (the op of the span before), after_call
     (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and

@@ -22,10 +22,10 @@ def moved(module: Any, node: Any, entity: Any) -> dict[int, tuple[Any, Origin]]:
         return {}
     found = (module.anno.getanno(each, module.anno.Basic.ORIGIN, None) for each in ast.walk(node))
     origins = [each for each in found if each is not None]
-    shift = code.co_firstlineno - min((each.loc.lineno for each in origins), default=0)
+    shift = code.co_firstlineno - min((origin.loc.lineno for origin in origins), default=0)
     return {
-        id(each): (each, (code.co_filename, each.loc.lineno + shift, code.co_name))
-        for each in origins
+        id(origin): (origin, (code.co_filename, origin.loc.lineno + shift, code.co_name))
+        for origin in origins
     }
 
 
@@ -96,7 +96,7 @@ class Origins:
                 if origin is not None:
                     return origin
         # Lines that AutoGraph adds have no origin: they belong to what is above them.
-        before = [each for each in self.lines if each <= frame.f_lineno]
+        before = [line for line in self.lines if line <= frame.f_lineno]
         return self.lines[max(before) if before else min(self.lines)]
 
 

@@ -216,7 +216,7 @@ def _of_a_handler(error: Exception) -> bool:
                 handler = handler.func
             if callable(handler):
                 functions = getattr(handler, "__func__", handler), type(handler).__call__
-                codes |= {getattr(each, "__code__", None) for each in functions}
+                codes |= {getattr(function, "__code__", None) for function in functions}
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code in codes:

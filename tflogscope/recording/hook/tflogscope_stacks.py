@@ -207,7 +207,7 @@ def _installed() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     paths = [sysconfig.get_paths().get(name) for name in names]
     paths += [os.path.dirname(os.__file__), os.path.dirname(__file__)]  # noqa: PTH120
-    known = {os.path.abspath(each).replace(os.sep, "/") + "/" for each in paths if each}  # noqa: PTH100
+    known = {os.path.abspath(path).replace(os.sep, "/") + "/" for path in paths if path}  # noqa: PTH100
     return tuple(sorted(known))
 
 

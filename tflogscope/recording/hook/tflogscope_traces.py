@@ -174,7 +174,7 @@ def _named(function: Any, code: Any, bound: int, args: Any, kwargs: Any) -> Dict
     for index, value in enumerate(args):
         given[names[index] if index < len(names) else f"argument {index + 1}"] = value
     given.update(kwargs)
-    order = [each for each in names if each in given]
+    order = [name for name in names if name in given]
     return {each: given[each] for each in [*order, *(each for each in given if each not in order)]}
 
 

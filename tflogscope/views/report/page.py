@@ -164,7 +164,8 @@ def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
     def hashes(texts: list[Markup]) -> str:
         digests = (hashlib.sha256(text.encode()).digest() for text in texts)
         return (
-            " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests) or "'none'"
+            " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+            or "'none'"
         )
 
     return (

@@ -39,7 +39,7 @@ _OF_PRIMITIVES = (
 _CLASS = {name: number for number, (name, _) in enumerate(CLASSES)}
 
 
-class Picture(NamedTuple):
+class TimelineData(NamedTuple):
     """The timeline of a page.
 
     `data` is what goes into the page's JSON, and so does `large` when it is packed; `notes` say
@@ -51,7 +51,7 @@ class Picture(NamedTuple):
     notes: list[str]
 
 
-def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Picture:
+def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> TimelineData:
     """Lay the run out for the page; without `full`, what would make it too large is left out.
 
     `raw` waits for lines of the log (`raw_lines`), which are read meanwhile.
@@ -104,7 +104,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Pict
         _json_of(words),
         json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()[1:],
     )
-    return Picture(data, {"columns": columns.joined(), "words": about}, notes)
+    return TimelineData(data, {"columns": columns.joined(), "words": about}, notes)
 
 
 def _json_of(frame: pl.DataFrame) -> bytes:
