@@ -232,7 +232,7 @@ def test_lines_that_ray_left_out_are_counted(tmp_path: Path, *, colours: bool) -
     file = tmp_path / "ray.log"
     file.write_bytes(text if colours else re.sub(rb"\x1b\[\d+m", b"", text))
     said = run_command("analyze", str(file)).stdout.decode()
-    assert "Ray left out 1,352 lines" in " ".join(said.split())
+    assert "Ray dropped 1,352 repeated lines" in " ".join(said.split())
     assert "RAY_DEDUP_LOGS=0" in said
     assert "The input is truncated" not in said  # nothing happened to the file
     assert "can't be read" not in said

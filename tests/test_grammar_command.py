@@ -85,7 +85,7 @@ def test_a_caret_shows_where_each_sample_departs(
     [
         ("ms = 0.5", "ms = 0.75", "'ms' is 0.5, not 0.75"),
         ("own.cc:12", "other.cc:12", "a line of other.cc"),
-        ("  line = '2026", "  line = 'at 2026", "no known prefix"),
+        ("  line = '2026", "  line = 'at 2026", "unknown prefix"),
     ],
 )
 def test_what_else_is_wrong_with_a_sample_is_said(
@@ -140,7 +140,7 @@ def test_a_file_that_can_not_be_read_is_named(
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
     for wrong in (tmp_path / "nowhere.toml", tmp_path, tmp_path / "bytes.toml"):
         assert main(["grammar", "check", str(wrong)]) == 3
-        assert f"{wrong}: the file can't be read" in capsys.readouterr().err
+        assert f"{wrong}: can't be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["grammar"], ["grammar", "check"], ["grammar", "try"]])
@@ -280,7 +280,7 @@ def test_a_folder_of_grammar_files_that_can_not_be_read_is_said(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(GrammarError, match="the directory can't be read"):
+    with pytest.raises(GrammarError, match="can't be read"):
         load_grammar(tmp_path)
 
 

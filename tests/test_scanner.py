@@ -260,14 +260,14 @@ def test_blank_lines_are_counted_without_a_look_at_the_grammar() -> None:
     """1 GB of line feeds took minutes. Here is no grammar, and a look at it ends the process."""
     program = """
 from ctypes import byref
-from tflogscope.events.store import Output
+from tflogscope.events.store import BlockOutput
 from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.load import load_grammar
 from tflogscope.native.library import BLANK, library
 
 compiled = compile_grammar(load_grammar())
 compiled.tables.steps = compiled.tables.dialects = None
-output, text = Output(compiled), b"\\n" * 1000
+output, text = BlockOutput(compiled), b"\\n" * 1000
 library().tflogscope_scan(byref(compiled.tables), text, 1000, 0, 1000, 0, byref(output.raw))
 print(output.raw.lines, output.raw.classes[BLANK])
 """

@@ -79,7 +79,7 @@ def read_baseline(path: Path) -> Baseline:
     """Read what `baseline_text` wrote.
 
     Raises:
-        InputError: the file can't be read.
+        InputError: can't be read.
         UsageError: it is not a baseline.
     """
     try:

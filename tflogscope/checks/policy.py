@@ -109,7 +109,7 @@ def read_policy(path: Path) -> Policy:
     """The policy of a file: its `[tool.tflogscope.check]`, or its whole text where it has none.
 
     Raises:
-        InputError: the file can't be read.
+        InputError: can't be read.
         UsageError: it is not TOML, or a key or value is wrong.
     """
     return _read(path, str(path))

@@ -97,7 +97,7 @@ class Redactor:
         try:
             words, onednn = (packaged_file(f).read_text("utf-8") for f in (_WORDS, _ONEDNN_WORDS))
         except (OSError, ValueError) as error:
-            raise GrammarError(f"the file can't be read: {error}", _WORDS) from error
+            raise GrammarError(f"can't be read: {error}", _WORDS) from error
         vocabulary = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
         # What the model knows by its words.
         vocabulary += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]

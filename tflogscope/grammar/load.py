@@ -80,7 +80,7 @@ def own_files(directory: str | PathLike[str]) -> list[Path]:
     paths = []
     for found in files_below(directory, str, hidden=True):
         if isinstance(found, str):
-            raise GrammarError("the directory can't be read", found, "Check its permissions.")
+            raise GrammarError("can't be read", found, "Check its permissions.")
         paths.append(Path(found.path))
     return sorted(path for path in paths if path.suffix == ".toml")
 
@@ -107,7 +107,7 @@ def read_own(files: Mapping[str, Path]) -> Own:
     collector = _Collector(packaged)
     for name, file in files.items():
         if file.exists() and not file.is_file():  # a pipe would be waited for
-            raise GrammarError("can't read it: not a file", name)
+            raise GrammarError("can't be read: not a file", name)
         try:
             collector.read(file, name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -157,7 +157,7 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
 
         return tomllib.loads(text.decode())
     except (OSError, UnicodeDecodeError) as error:
-        raise GrammarError(f"the file can't be read: {error}", name) from error
+        raise GrammarError(f"can't be read: {error}", name) from error
     except (ValueError, RecursionError) as error:
         raise GrammarError(f"not TOML: {error}", name) from error
 

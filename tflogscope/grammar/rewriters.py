@@ -112,7 +112,7 @@ def _read_one(name: str) -> Rewriter | None:
     try:
         return None if entry is None else _rewriter(**frozen(entry))
     except (ValueError, KeyError, TypeError) as error:
-        raise GrammarError(f"the file can't be read: {error}", name) from error
+        raise GrammarError(f"can't be read: {error}", name) from error
 
 
 def _rewriter(
