@@ -163,7 +163,7 @@ def test_what_a_killed_scheduler_left_is_finished_by_the_next_collect(
             each.wait()
     assert started.returncode == 2
     assert b"the cluster failed" in said
-    assert b"What is done is in the store." in said
+    assert b"Finished runs are in the store." in said
     assert main([*arguments, "--workers", "1"]) == 0
     assert "unchanged" in capsys.readouterr().err
     same_tables(tflogscope.open_store(store), here)

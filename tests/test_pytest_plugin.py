@@ -165,7 +165,7 @@ def test_what_can_not_be_run_elsewhere_is_refused(pytester: pytest.Pytester) -> 
 
         def test_inside(record_tensorflow):
             def inside(): ...
-            with pytest.raises(TflogscopeError, match="another process can't find"):
+            with pytest.raises(TflogscopeError, match="another process can't import"):
                 record_tensorflow(inside)
         """
     )

@@ -196,7 +196,7 @@ def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:
     collect(name_runs(logs, None, TAKEN), str(tmp_path / "any"), Here(), VERSION)
     with pytest.raises(UsageError, match="no run with two ranks") as error:
         rank_facts(tflogscope.open_store(tmp_path / "any"))
-    assert "no log has a rank or a cluster" in str(error.value.hint)
+    assert "No log has a rank or a cluster" in str(error.value.hint)
     runs = name_runs(logs, "{host}__tf{release}__vlog2.log.zst", TAKEN)
     collect(runs, str(tmp_path / "named"), Here(), VERSION)
     (facts,) = rank_facts(tflogscope.open_store(tmp_path / "named"))

@@ -338,7 +338,7 @@ def test_a_directory_gives_its_logs_and_says_how_many_other_files_it_has(tmp_pat
     assert (done.returncode, b"1 run in" in done.stderr) == (0, True)
     # Near misses: a file that is named is read; a directory without any log is said to be none.
     done = run_command("analyze", logs / "run.log", logs / "train.py")
-    assert b"left out" not in done.stderr
+    assert b"skipped" not in done.stderr
     (logs / "run.log").unlink()
     done = run_command("analyze", logs)
-    assert (done.returncode, b"left out" in done.stderr) == (3, False)
+    assert (done.returncode, b"skipped" in done.stderr) == (3, False)

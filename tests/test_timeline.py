@@ -158,7 +158,8 @@ def test_long_and_short_runs_have_round_numbers_on_their_axis(
     log.eager_op("Mul", 3)
     log.now += timedelta(seconds=seconds)
     log.eager_op("Mul", 3)
-    assert f"│{ticks} " in drawn(opened(log)).split("\n")[2]
+    axis = next(line for line in drawn(opened(log)).split("\n") if "│" in line)
+    assert f"│{ticks} " in axis
 
 
 def test_a_log_without_times_says_that_its_lines_are_drawn(opened: Open) -> None:

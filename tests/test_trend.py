@@ -157,7 +157,7 @@ def test_check_against_a_store_compares_with_its_last_runs(
     assert all(each["passed"] for each in same.values())
     other = against(day(tmp_path, 21, 2), str(good), capsys)
     assert not other["against_onednn_share"]["passed"]
-    assert "the last 4 runs have 100.0%" in other["against_onednn_share"]["text"]
+    assert "median of the last 4 runs: 100.0%" in other["against_onednn_share"]["text"]
     itself = against(
         day(tmp_path, 4, 0), str(good), capsys
     )  # it is in the store: three are earlier
@@ -194,7 +194,7 @@ def test_a_limit_of_time_is_one_without_the_log_and_the_log_is_said(
     run = tflogscope.open_log(log)
     calls = run.timeline.filter(kind="call", function="train_step")
     assert check["measured"] == calls["steady_us"][1:].median()
-    assert check["text"].startswith("step time, estimated without the log, is ")
+    assert check["text"].startswith("step time (estimated without logging) is ")
     assert run.summary.slowed is not None
     assert verdict["notes"] == [f"In this run {slowed_text(run.summary.slowed)}."]
 

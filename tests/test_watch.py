@@ -186,7 +186,7 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
     terminal.run(f"clear; (cat run.log; sleep 100) | {TFLOGSCOPE} watch -; echo and with $?")
     terminal.wait_for("no new line for ")
     terminal.type("q")  # nobody waits for the pipe's end, but the shell
-    terminal.wait_for("All of it: tflogscope analyze")
+    terminal.wait_for("Full analysis: tflogscope analyze")
 
 
 @pytest.mark.thorough

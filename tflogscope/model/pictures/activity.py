@@ -115,12 +115,13 @@ def read_activity(
     named = list(_parts(shown, slices.texts, one_by_one=not whole))
     kernels = f"{' and '.join(run.rewriters.kernels)} kernels"
     names = [kernels if name == _REWRITTEN else name for _, name, _ in named]
-    edges = parts(first, last, columns(names), _TICK)
+    prepared = [kind for kind in SHORT_KINDS if whole and _prepared(run, kind).height]
+    shown_names = [*(SHORT_KINDS[kind] for kind in prepared), *names]
+    edges = parts(first, last, columns(shown_names), _TICK)
     traced = _traced(run)
     lanes = [_lane(group, name, part, edges, traced) for group, name, part in named]
     lanes = [replace(lane, name=name) for lane, name in zip(lanes, names, strict=True)]
-    if whole:
-        lanes = [*_preparations(run, edges), *lanes]
+    lanes = [*(_preparation(run, kind, edges) for kind in prepared), *lanes]
     if inner.height:
         lanes.append(_primitives(run, inner, edges))
     all_ = pl.concat([shown.select(_TIMES), inner.select(_TIMES)])
@@ -251,11 +252,9 @@ def _counts(times: Integers, edges: Integers) -> Integers:
     return counts
 
 
-def _preparations(run: Run, edges: Integers) -> Iterator[Lane]:
-    """The lanes of what came before functions ran. They have no rows, so no gap ends at them."""
-    for kind, name in SHORT_KINDS.items():
-        if (part := _prepared(run, kind)).height:
-            yield _lane("", name, part, edges, np.zeros(0, np.int64))
+def _preparation(run: Run, kind: str, edges: Integers) -> Lane:
+    """A lane of what came before functions ran. It has no rows, so no gap ends at it."""
+    return _lane("", SHORT_KINDS[kind], _prepared(run, kind), edges, np.zeros(0, np.int64))
 
 
 def _prepared(run: Run, kind: str) -> pl.DataFrame:
