@@ -156,8 +156,8 @@ def test_waivers_that_are_not_read_are_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = run_of("keras_saves__tf2.20.0__record")
-    said = "Comments `# tflogscope: eager` in keras_saves.py are not read: it is "
-    assert f"{said}not below the current folder." in check_run(run).notes
+    said = "Comments `# tflogscope: eager` in keras_saves.py are ignored: it is "
+    assert f"{said}outside the current folder." in check_run(run).notes
     program = tmp_path / "keras_saves.py"
     program.write_text("x = 1  # tflogscope: eager\n" * 99)
     assert f"{said}newer than the recording." in check_run(run).notes

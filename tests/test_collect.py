@@ -200,7 +200,7 @@ def test_files_of_two_runs_are_not_added_up(logs: Path, tmp_path: Path) -> None:
     assert states["old.7"] == ("done", None)
     assert states["mlp.0"] == (
         "failed",
-        "its files are of 2 runs: TensorFlow started in each",
+        "its files belong to 2 runs: TensorFlow started in each",
     )
 
 
@@ -436,7 +436,7 @@ def test_a_damaged_row_refuses_no_collect(
     other = store / "runs/gone.parquet"  # of a run that is not collected now
     other.write_bytes(b"PAR1")
     assert len(collected(logs, store)) == 3
-    with pytest.warns(TflogscopeWarning, match="gone.parquet: this is not the row of a run"):
+    with pytest.warns(TflogscopeWarning, match="gone.parquet: not the row of a run"):
         assert tflogscope.open_store(store).rows.height == 3
 
 

@@ -214,7 +214,7 @@ def test_what_has_no_ranks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(runs) == len(GROUPS)
     logs = [str(log) for log in LOGS.glob("*healthy2*rank0*")]
     collect(name_runs(logs, None, TAKEN), str(tmp_path), Here(), VERSION)
-    with pytest.raises(UsageError, match="two runs are rank 0"):
+    with pytest.raises(UsageError, match="two logs are rank 0"):
         rank_facts(tflogscope.open_store(tmp_path))
 
 

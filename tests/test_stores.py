@@ -252,7 +252,7 @@ def test_parts_in_another_order_than_that_of_their_times_are_named(
     halves[1].write_bytes(b"".join(lines[len(lines) // 2 :]))
     for command in ("analyze", "ops", "timeline"):
         assert main([command, *map(str, reversed(halves))]) == 0
-        said = f"unless the parts are named in order: {halves[0]} {halves[1]}\n"
+        said = f"unless the parts are passed in order: {halves[0]} {halves[1]}\n"
         assert capsys.readouterr().err.endswith(said)
         assert main([command, *map(str, halves)]) == 0
         assert capsys.readouterr().err == ""

@@ -91,7 +91,7 @@ def _times(before: float, after: float, *, certain: bool, of: str = "") -> str:
         return f"{now} (was {was})"
     if max(before, after) > RATIO * min(before, after):
         return f"{now} (was {was}, within run-to-run noise)"
-    return f"{now} (unchanged)" if now == f"{was}{of}" else f"{now} (was {was}, unchanged)"
+    return f"{now} (unchanged)" if now == f"{was}{of}" else f"{now} (was {was}, no clear change)"
 
 
 def _more(row: Facts, column: str) -> int:

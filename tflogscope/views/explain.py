@@ -311,7 +311,9 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         dtype = f" of {entry['dtype']}" if typed else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
         if entry["rule"] in known:
-            yield doc.Paragraph((f"{head}: {entry['reason']} too. ", _lines(entry)))
+            yield doc.Paragraph(
+                (f"{head}: not rewritten either ({entry['reason']}). ", _lines(entry))
+            )
         else:
             yield _said(head, *_refusal(entry))
             known.add(entry["rule"])
