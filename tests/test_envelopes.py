@@ -464,7 +464,7 @@ def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     facts = json.loads(run_command("analyze", path, "--json").stdout.decode())
     assert [run["recorded"]["process"] for run in facts["runs"]] == ["rank 0", "rank 1"]
     assert [run["recorded"]["sources"] for run in facts["runs"]] == [[f"{path}#0"], [f"{path}#1"]]
-    assert f"Name one ({path}#0)" in run_command("ops", path).stderr.decode()
+    assert f"Pass one ({path}#0)" in run_command("ops", path).stderr.decode()
     assert "eager" in run_command("diff", f"{path}#0", f"{path}#1").stdout.decode()
     assert "2 ranks" in run_command("ranks", path).stdout.decode()
     assert "of 2 runs fail" in run_command("check", path).stdout.decode()
