@@ -16,10 +16,7 @@ _TABLE = re.compile(r"(?ms)^(## (\w+)\n.*?)^\| column \| type \|[^\n]*\n(?:\|[^\
 
 
 def columns_table(columns: tuple[ColumnMeaning, ...]) -> str:
-    rows = (
-        (each.name, each.type, each.meaning, each.null.removeprefix("never"), each.source)
-        for each in columns
-    )
+    rows = ((each.name, each.type, each.meaning, each.null, each.source) for each in columns)
     return _HEAD + "".join(
         "|".join(("", *(f" {cell} " if cell else " " for cell in row), "\n")) for row in rows
     )
