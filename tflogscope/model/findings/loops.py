@@ -85,6 +85,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
     wide = serial and not again and stage["alone"] < _ALONE
+    serial = serial and (wide or not _overlaps(evidence, function))
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
@@ -140,6 +141,17 @@ def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
     return stages.row(0, named=True) if stages.height else {}
 
 
+def _overlaps(evidence: Evidence, function: str) -> bool:
+    """Whether calls of a function of tf.data ran at the same time.
+
+    TensorFlow itself parallelizes a map without state (`map_parallelization`, in all releases), one
+    that draws random numbers, say, it doesn't.
+    """
+    steps = evidence.executions.steps
+    calls = steps.filter(pl.col("function") == function).sort("at")
+    return bool((calls["at"].shift(-1) < calls["last_at"]).any())
+
+
 def _epochs(function: str, evidence: Evidence) -> int:
     """How many iterators a function of tf.data ran for.
 
@@ -189,6 +201,7 @@ def avoidable_wait(evidence: Evidence) -> float:
     # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
+    one_by_one = one_by_one and not _overlaps(evidence, str(slow.get("function", "")))
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
     if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
         return max(hidden, 0.0)
