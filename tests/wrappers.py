@@ -69,6 +69,7 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     "Ray": _before("\x1b[36m(train_fn pid=31{rank})\x1b[0m "),
     "docker compose": _before("worker-{rank}  | "),
+    "Foreman": _before("03:56:{second:02d} worker.{rank}  | "),
     "kubectl logs --prefix": _before("[pod/worker-{rank}/tensorflow] "),
     "CRI": _cri,
     "docker json-file": _docker,
@@ -114,6 +115,7 @@ TELL_APART = (
     "srun --label",
     "Ray",
     "docker compose",
+    "Foreman",
     "kubectl logs --prefix",
     "journalctl -o json",
 )
