@@ -338,6 +338,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
 def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     """Where files were written or read: what is between two calls; without calls the ops alone.
 
+    A thread that makes no calls holds up none (`experimental_enable_async_checkpoint`).
     Keras writes .h5 and .keras files in Python: there the stacks of what it reads say it.
     """
     spans = evidence.spans
@@ -361,7 +362,8 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     usual = own.median().over("before", "op")
     around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
     around += pl.min_horizontal(own, _MUCH * usual)
-    mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
+    loop = pl.col("again") & pl.col("is_call").any().over("thread")
+    mine = spans.filter(loop if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select(around.sum()).item())
     whole = float(mine.select((pl.col("gap_us") + own).sum()).item())
     others = max(evidence.loop_time - took, 0.0)
