@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import (
     Integers,
@@ -395,6 +396,19 @@ def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
 # ---- Python --------------------------------------------------------------------------------------
 
 
+def _computes_elsewhere(evidence: Evidence) -> pl.Series:
+    """Per span whether primitives that no op called ran before it: those of PyTorch, say.
+
+    Where a log holds one version of oneDNN they are TensorFlow's, in lines that came late.
+    """
+    versions = evidence.events.primitives["message"].str.extract(VERSION, 1)
+    alone = evidence.linked.lines.filter(pl.col("execution").fill_null(-1) < 0)["at"].sort()
+    before = pl.Series(alone.search_sorted(evidence.spans["at"]))
+    spans = evidence.spans.select("thread", before=before)
+    since = spans.select(holds(pl.col("before").diff().over("thread") > 0))
+    return since.to_series() & (versions.drop_nulls().n_unique() > 1)
+
+
 def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
     """Long gaps before the same op, again and again, in a loop of eager ops.
 
@@ -411,6 +425,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     of_others = evidence.placed["at"].filter(evidence.placed["own"])
     left_out = (
         spans["makes"]
+        | _computes_elsewhere(evidence)
         | is_among(spans["at"], of_others)
         | is_among(spans["at"], of_keras)
         | of_step
