@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Expected: Keras' BatchNormalization runs as FusedBatchNormV3, and grappler fuses a convolution, its
-# normalization and its ReLU into one oneDNN kernel at inference.
-# Seen: that was Keras 2 (tf-keras). Keras 3 calls tf.nn.batch_normalization, seven small ops
-# that no pass puts together again: the convolution alone runs in oneDNN. In training it is some twenty
+# Expected: Keras' BatchNormalization runs as FusedBatchNormV3, and grappler fuses a convolution,
+# its normalization and its ReLU into one oneDNN kernel at inference.
+# Seen: that was Keras 2 (tf-keras). Keras 3 calls tf.nn.batch_normalization, seven small ops that
+# no pass puts together again: the convolution alone runs in oneDNN. In training it is some twenty
 # ops instead of two. tf.compat.v1.nn.fused_batch_norm is fused as ever.
 # Versions: tensorflow-cpu 2.21.0, keras 3.15.1, tf-keras 2.21.0
 set -euo pipefail

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Expected: ONEDNN_VERBOSE=1,filter=matmul,softmax prints matmuls and softmaxes: commas separate values
-# in this variable, and the header says what is printed.
-# Seen: the filter ends at the comma, and "softmax" is dropped silently. It is one regular expression
-# that may match a part of a name: "convolution" prints deconvolutions, too, matmul|softmax is the
-# list, and "primitive" is everything. Where nothing matches, or no primitive that ran, there is not
-# even a header, as if the variable weren't set. filter=matmul alone prints nothing: it needs a level.
+# Expected: ONEDNN_VERBOSE=1,filter=matmul,softmax prints matmuls and softmaxes: commas separate
+# values in this variable, and the header says what is printed.
+# Seen: the filter ends at the comma, and "softmax" is dropped silently. It is one regular
+# expression that may match a part of a name: "convolution" prints deconvolutions, too,
+# matmul|softmax is the list, and "primitive" is everything. Where nothing matches, or no primitive
+# that ran, there is not even a header, as if the variable weren't set. filter=matmul alone prints
+# nothing: it needs a level.
 # Versions: onednn 2026.1.0 (oneDNN 3.13.2)
 set -euo pipefail
 work=$(mktemp -d)

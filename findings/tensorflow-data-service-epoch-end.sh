@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Expected: an epoch over tf.data's service ends as soon as its workers have no more elements: the
 # client asked for one more, and the worker says so.
-# Seen: the client hears of the end from the dispatcher, which it asks once a second. The last next()
-# of each epoch waits for up to that second, however few elements there are: epochs of milliseconds
-# take one second each. distribute() has no argument for the interval; its private task_refresh_interval_hint_ms
-# shows the cause. One epoch of data.repeat(), and steps counted by the program, waits once.
+# Seen: the client hears of the end from the dispatcher, which it asks once a second. The last
+# next() of each epoch waits for up to that second, however few elements there are: epochs of
+# milliseconds take one second each. distribute() has no argument for the interval; its private
+# task_refresh_interval_hint_ms shows the cause. One epoch of data.repeat(), and steps counted by
+# the program, waits once.
 # Versions: tensorflow-cpu 2.21.0
 set -euo pipefail
 work=$(mktemp -d)

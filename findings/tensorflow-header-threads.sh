@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Expected: nthr in the header of ONEDNN_VERBOSE is how many threads primitives may use: what
 # set_intra_op_parallelism_threads says.
-# Seen: it is that of the primitive that runs first. TensorFlow hands its thread pool to a primitive as
-# it runs, and the header is printed then, once. If a convolution is first, nthr is the setting; if a
-# matmul is (sgemm, without the pool), the number of processors; if a small fused matmul is, 1.
+# Seen: it is that of the primitive that runs first. TensorFlow hands its thread pool to a primitive
+# as it runs, and the header is printed then, once. If a convolution is first, nthr is the setting;
+# if a matmul is (sgemm, without the pool), the number of processors; if a small fused matmul is, 1.
 # Versions: tensorflow-cpu 2.21.0 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)

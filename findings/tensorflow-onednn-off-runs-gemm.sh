@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Expected: TF_ENABLE_ONEDNN_OPTS=0 turns oneDNN off: ONEDNN_VERBOSE=1 prints nothing.
-# Seen: it turns off the _Mkl kernels. The plain MatMul and Conv2D call oneDNN's sgemm inside Eigen, and
-# print gemm_api: matmuls the same lines with 0 and 1, convolutions one product for each part of the
-# image in place of "convolution", without its name or shape.
+# Seen: it turns off the _Mkl kernels. The plain MatMul and Conv2D call oneDNN's sgemm inside Eigen,
+# and print gemm_api: matmuls the same lines with 0 and 1, convolutions one product for each part of
+# the image in place of "convolution", without its name or shape.
 # Versions: tensorflow-cpu 2.21.0 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)

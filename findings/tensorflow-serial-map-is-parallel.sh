@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Expected: a map of tf.data without num_parallel_calls computes its elements one after the other, as
-# the API's page says, and the log has MapDataset.
-# Seen: the eager op is MapDataset, and what iterates is ParallelMapV2: TensorFlow parallelizes a map
-# without state (map_parallelization), with as many calls at once as there are processors. One random
-# number or py_function in the map, and all of it is sequential again.
+# Expected: a map of tf.data without num_parallel_calls computes its elements one after the other,
+# as the API's page says, and the log has MapDataset.
+# Seen: the eager op is MapDataset, and what iterates is ParallelMapV2: TensorFlow parallelizes a
+# map without state (map_parallelization), with as many calls at once as there are processors. One
+# random number or py_function in the map, and all of it is sequential again.
 # Versions: tensorflow-cpu 2.21.0
 set -euo pipefail
 work=$(mktemp -d)

@@ -3,8 +3,8 @@
 # SIGPIPE ends the program, as it ends other commands.
 # Seen: Python ignores SIGPIPE, and TensorFlow and oneDNN ignore that their writes fail. The program
 # runs to its end, formats each record for nobody, and exits with 0. So it does behind "grep -m1",
-# "less" that was left, and a tee whose disk is full: the log just stops. Only a print() of Python ends it, with
-# status 1.
+# "less" that was left, and a tee whose disk is full: the log just stops. Only a print() of Python
+# ends it, with status 1.
 # Versions: tensorflow-cpu 2.21.0 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)

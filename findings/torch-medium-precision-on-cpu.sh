@@ -3,8 +3,9 @@
 # only affects one native device type: CUDA"), and attr-fpmath:bf16 in a oneDNN line means that
 # float32 was multiplied as bfloat16.
 # Seen: with "medium" matmuls and linear layers on the CPU leave oneMKL for oneDNN, with
-# attr-fpmath:bf16. On a CPU with AMX the result loses digits; without bfloat16 instructions the line is the
-# same, and the result is that of float32. "high" changes nothing, and convolutions stay as they are.
+# attr-fpmath:bf16. On a CPU with AMX the result loses digits; without bfloat16 instructions the
+# line is the same, and the result is that of float32. "high" changes nothing, and convolutions stay
+# as they are.
 # Versions: torch 2.13.0 (oneDNN 3.12.0), on a CPU with AVX-512
 set -euo pipefail
 work=$(mktemp -d)
