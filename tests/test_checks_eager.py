@@ -59,6 +59,13 @@ def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str
         ("own_metric__tf2.13.1__record", "own_metric.py:30", "Tanh", 2),
         ("own_metric__tf2.22.0rc0__record", "own_metric.py:30", "Tanh", 2),
         ("converted__tf2.9.3__record", "converted.py:24", "Square", 1),
+        # A counter of steps is added to as well, on line 31.
+        (
+            "accumulates__tf2.23.0.dev20261026__record",
+            "accumulates.py:29",
+            "AssignAddVariableOp",
+            16,
+        ),
     ],
 )
 def test_what_the_program_asks_for_itself_counts_alone(

@@ -69,7 +69,7 @@ def read_eager_ops(
     words = eager.select(
         pl.coalesce(
             pl.format("call:{}", function_columns(called)["function"]),
-            _tags_of_variables(executions, kernels, variables),
+            _tags(executions, kernels, variables),
             "op",
             pl.lit(""),
         )
@@ -137,33 +137,41 @@ def _with_equal_turns(word: pl.Series) -> pl.Series:
 # ---- variables --------------------------------------------------------------------------------
 
 
-def _tags_of_variables(
-    executions: Executions, kernels: pl.DataFrame, tagged: Mapping[str, str]
-) -> pl.Series:
-    """What is known of the variable that each `VarHandleOp` is for, as tags; null: another op."""
-    row = where(executions.dispatches.eager["op"] == "VarHandleOp")
-    found = pl.Series([None], dtype=pl.String).new_from_index(0, executions.dispatches.eager.height)
-    if not len(row):
-        return found
+def _tags(executions: Executions, kernels: pl.DataFrame, tagged: Mapping[str, str]) -> pl.Series:
+    """What is known of the variable that each op is for, as tags; null: another op.
+
+    What adds to a variable is `integer` but where its kernel shows another type.
+    """
+    op = executions.dispatches.eager["op"]
+    found = pl.Series([None], dtype=pl.String).new_from_index(0, len(op))
     name, scope = pl.col("name"), pl.col("name").str.extract(r"^(.*?/)", 1)
-    tags = {
+    of_variable = {
         "unnamed": name.is_null(),
         "scalar": pl.col("scalar"),
         # keras/src/optimizers/base_optimizer.py (3.x): `adam/iteration`, `adam/kernel_momentum`.
         "optimizer": scope.is_in(scope.filter(name.str.ends_with("/iteration/")).implode()),
         **{tag: name.str.contains(expression) for tag, expression in tagged.items()},
     }
-    parts = [
-        pl.when(holds).then(pl.lit(f":{tag}")).otherwise(pl.lit("")) for tag, holds in tags.items()
-    ]
-    known = _variables(executions, kernels, row)
-    return found.scatter(
-        row, known.select(pl.concat_str(pl.lit("VarHandleOp"), *parts)).to_series()
-    )
+    of_ops = {
+        "VarHandleOp": of_variable,
+        "AssignAddVariableOp": {"integer": ~pl.col("real").fill_null(value=False)},
+    }
+    for kind, tags in of_ops.items():
+        row = where(op == kind)
+        parts = [
+            pl.when(holds).then(pl.lit(f":{tag}")).otherwise(pl.lit(""))
+            for tag, holds in tags.items()
+        ]
+        known = _kernels(executions, kernels, row, kind)
+        words = known.select(pl.concat_str(pl.lit(kind), *parts)).to_series()
+        found = found.scatter(row, words)
+    return found
 
 
-def _variables(executions: Executions, kernels: pl.DataFrame, row: Integers) -> pl.DataFrame:
-    """What the kernel of each `VarHandleOp` says of its variable: name (after 2.13), scalar.
+def _kernels(
+    executions: Executions, kernels: pl.DataFrame, row: Integers, kind: str
+) -> pl.DataFrame:
+    """What the kernel of each op of a kind says: name (after 2.13), scalar, real.
 
     Null where the log doesn't say. A kernel is made for each new name, type and shape while the op
     runs, and used again: the handle of the function that it is in says which. 2.8 has neither, and
@@ -173,12 +181,13 @@ def _variables(executions: Executions, kernels: pl.DataFrame, row: Integers) -> 
     run = first_with(runs["dispatch"].to_numpy(), eager.height)[row]
     handle, asked = rows(runs[["handle"]], run), rows(eager[["at"]], row)
     attributes = pl.col("attributes")
-    made = kernels.filter(pl.col("op") == "VarHandleOp").select(
+    made = kernels.filter(pl.col("op") == kind).select(
         "at",
         name=attributes.str.extract(r'debug_name="([^"]*)"', 1),
         scalar=attributes.str.contains(r"\bshape=\[\]"),
+        real=~attributes.str.contains(r"\bdtype=DT_U?INT"),
     )
-    if not handle["handle"].count():
+    if not handle["handle"].count() and kind == "VarHandleOp":
         return rows(made, first_with(first_after(made[["at"]], asked), len(row)))
     found = row_with(handle, rows(handle, last_before(made[["at"]], asked)))
     return rows(made, np.where(handle["handle"].is_null(), -1, found))
