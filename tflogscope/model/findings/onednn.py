@@ -137,16 +137,16 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         if time is not None and doubles.height:
             time = _time_of_narrower(evidence)
             facts["narrower"] = time
-            facts["edit"] = _double_from(evidence, doubles)
+            facts |= _double_from(evidence, doubles)
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
 
 
-def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> str | None:
-    """The one line of the program by which float64 gets into the functions of these nodes.
+def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
+    """The line of the program by which float64 gets into the functions of these nodes: `edit`.
 
     A function reads it from variables, has it as an argument, or makes it by a Cast. What NumPy
     makes is float64, and tensors and variables made of it are so, too (python/framework/ops.py,
-    convert_to_tensor). Where several lines make some, the log doesn't say which of them counts.
+    convert_to_tensor). Of several lines the log doesn't say which of them counts: `edits`.
     """
     of = evidence.nodes.filter(pl.col("name").is_in(doubles["name"].implode()))
     made = of["attributes"].str
@@ -156,15 +156,15 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> str | None:
     lines = evidence.lines
     if (read | given).any():
         kernels, ran = evidence.eager_kernels, evidence.eager_kernel_of
-        variable = pl.col("op").is_in(["VarHandleOp"] if read.any() else ["_EagerConst", "Cast"])
+        makes = [*["VarHandleOp"] * read.any(), *["_EagerConst", "Cast"] * given.any()]
         double = pl.col("attributes").str.contains(r"(?:dtype|T)=DT_DOUBLE")
-        mine = where(kernels.select(variable & double).to_series())
+        mine = where(kernels.select(pl.col("op").is_in(makes) & double).to_series())
         asked = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
     else:
         casts = only(of, is_cast)
         asked = lines.of_nodes(casts["name"], casts["node"])
-    places = lines.named(asked).drop_nulls().unique()
-    return places[0] if len(places) == 1 else None
+    places = lines.named(asked).drop_nulls().unique(maintain_order=True).to_list()
+    return {"edits": places, "edit": places[0] if len(places) == 1 else None}
 
 
 def _time_of_narrower(evidence: Evidence) -> float:
