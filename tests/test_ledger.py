@@ -56,6 +56,17 @@ def test_findings_have_the_time_of_their_rows(name: str) -> None:
     assert both["time_us"].to_list() == pytest.approx(both["avoidable_us"].to_list(), abs=0.5)
 
 
+def test_what_makes_variables_and_data_before_the_first_call_is_of_no_loop() -> None:
+    ledger = run_of("prepared__tf2.20.0__record").ledger.filter("repeats")
+    assert ledger["op"].drop_nulls().is_empty()
+    assert ledger["function"].drop_nulls().unique().to_list() == ["step"]
+
+
+def test_steps_op_by_op_before_the_first_call_are_a_loop() -> None:
+    ledger = run_of("eager_then_function__tf2.13.1").ledger.filter("repeats")
+    assert {"MatMul", "AssignSubVariableOp"} <= {*ledger["op"].drop_nulls()}
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_time_is_the_ledger_of_the_programs_thread(name: str) -> None:
     run = run_of(name)

@@ -55,6 +55,8 @@ _ORDER = (
 _WITHIN = {"busy first": "first-runs", "busy": "compute"}
 # Of these the log says what each execution would have taken without it.
 _ESTIMATED = ("first-runs", "compute", "eager", *WAITS)
+# Rules of eager ops of a step of training.
+_OF_STEPS = ("gradient", "jacobian", "keras-batch")
 _LONGEST = 3600e6  # µs without a record at the start of a program, and at its end
 _SCHEMA = {
     "thread": pl.Int64,
@@ -337,7 +339,7 @@ class _Thread:
         """When the thread was in a loop: begins and ends of its ops with the gaps before them.
 
         The first trace and call of a Python function are of no loop, the later ones may be; nor is
-        what makes variables.
+        what makes variables, nor what comes before the calls of a thread that calls in a loop.
         """
         of = self._of
         names = of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
@@ -347,11 +349,23 @@ class _Thread:
         made = self._own(traced(of)).filter(of_first)
         spans = self._own(of.spans).filter(~pl.col("makes"))
         spans = spans.filter(pl.len().over("op", "before") >= LEAST)
+        later = spans.filter(pl.col("at") > self._prepared())
+        spans = later if later["is_call"].any() else spans
         spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
         since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
         of_tracing = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
         kept = where(pl.Series(of_tracing == 0) & ~is_among(spans["at"], first))
         return since[kept], end[kept]
+
+    def _prepared(self) -> int:
+        """Up to where the thread makes variables and data, a few or hundreds of each: -1, nowhere.
+
+        That is the first call of a function, unless steps run op by op before it.
+        """
+        called = self._of.calls.filter(pl.col("made_by").is_null())["at"].sort()
+        steps = pl.col("op").str.contains(NEXT) | pl.col("rule").is_in(_OF_STEPS)
+        begun = self._items.filter(steps)["at"]
+        return min((*called.head(1), *begun.head(1))) if len(called) else -1
 
     # ---- what the log took -----------------------------------------------------------------------
 
