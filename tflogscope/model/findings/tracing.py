@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.events.events import PLACES
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import (
     PFOR,
@@ -18,7 +19,17 @@ from tflogscope.model.calls.python_functions import (
     traces_recorded,
     tracing_us,
 )
-from tflogscope.model.common.frames import Integers, is_among, only, row_with, rows, where
+from tflogscope.model.common.frames import (
+    Integers,
+    first_after,
+    holds,
+    is_among,
+    last_before,
+    only,
+    row_with,
+    rows,
+    where,
+)
 from tflogscope.model.common.names import of_part
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.ledger.stretches import traced
@@ -46,6 +57,7 @@ _WORTH_SAYING = threshold("first-call.tracing_share")
 def tracing_findings(evidence: Evidence) -> Iterator[Finding]:
     """What the first calls of functions show."""
     if evidence.calls.is_empty():
+        yield from _first_session_runs(evidence)
         return
     yield from _retraced(evidence)
     yield from _first_calls(evidence)
@@ -253,6 +265,52 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     # A program that runs long pays for them once; whether this one does so, no log says.
     subject = str(slowest["function"])
     yield Finding("first-call", subject, per.height, None, [slowest["at"]], facts)
+
+
+def _first_session_runs(evidence: Evidence) -> Iterator[Finding]:
+    """First runs of a session's graphs, one for each set of fetches that was run again.
+
+    Before one the graph is optimized and kernels are made (core/common_runtime/direct_session.cc,
+    GetOrCreateExecutors). Nothing is logged when Session.run begins, so it took more. Where runs
+    overlap nothing is known.
+    """
+    steps = evidence.executions.steps.with_row_index("step_row").filter(cause="session")
+    ran = evidence.executions.frame.group_by("step_row").agg(
+        begin=pl.col("time").min(),
+        end=pl.col("end_time").max(),
+        graph=pl.col("definition").unique().sort(),
+    )
+    runs = steps.join(ran, on="step_row").drop_nulls("end").sort("at")
+    runs = runs.with_columns(before=pl.col("last_at").shift().fill_null(-1))
+    made = evidence.events.messages("grappler_start", "instantiating_kernel").sort("at")
+    source = only(made, holds(made["node"] == "_SOURCE"))  # each executor has one
+    if runs.is_empty() or source.is_empty() or (runs["before"] > runs["at"]).any():
+        return
+    since = rows(made[["at", "time"]], first_after(runs[["before"]], made[["at"]]))
+    last = rows(source["at"], last_before(runs[["at"]], source[["at"]]))
+    runs = runs.with_columns(since["time"], first=last > runs["before"])
+    price, recorded = evidence.costs.price, evidence.recorded
+    line_us = price.quick * recorded.records / recorded.lines if price else 0.0
+    begin, at = (
+        pl.when("first").then(of_first).otherwise(of_later)
+        for of_first, of_later in (("time", "begin"), ("before", "at"))
+    )
+    lines = (pl.col("last_at") - at) / PLACES
+    runs = runs.with_columns(took=(pl.col("end") - begin - line_us * lines).clip(0.0))
+    later = runs.filter(~pl.col("first")).group_by("graph").agg(later=pl.col("took").median())
+    firsts = runs.filter("first").join(later, on="graph", maintain_order="left")
+    more = firsts["took"] - firsts["later"]
+    if not (more > 0).any():
+        return
+    slowest = firsts.row(more.arg_max() or 0, named=True)
+    facts = {
+        "took": slowest["took"],
+        "least": True,
+        "later_us": slowest["later"],
+        "calls": firsts.height if firsts.height > 1 else None,
+        "more": float(more.sum()),
+    }
+    yield Finding("first-call", "Session.run", firsts.height, None, [slowest["at"]], facts)
 
 
 # ---- what changed from trace to trace ------------------------------------------------------------
