@@ -9,7 +9,7 @@ import pytest
 
 from tests.deep import first_quick
 from tests.samples import NAMES, run_of
-from tflogscope.model.common.figures import duration
+from tflogscope.model.common.figures import duration, whole_of
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.views import document as doc
 from tflogscope.views.analyze import analyze_document, first_screen, summary_json
@@ -91,3 +91,20 @@ def test_a_finding_has_one_time(name: str) -> None:
 def test_eligible_nodes_are_those_with_a_kernel(name: str) -> None:
     run = run_of(name)
     assert _by_op(run)["eligible"].sum() == run.summary.eligible.nodes
+
+
+@pytest.mark.parametrize(
+    ("us", "in_loops_us", "whole"),
+    [
+        (796.0, 700.0, (700.0, 737.0, True)),  # with what is one-time it is more than the loops
+        (796.0, 90.0, (796.0, 9000.0, False)),
+        (500.0, None, (500.0, 737.0, True)),
+        (796.0, None, (796.0, 9000.0, False)),
+        (9001.0, None, None),
+    ],
+)
+def test_what_is_mostly_in_loops_is_a_part_of_them(
+    us: float, in_loops_us: float | None, whole: tuple[float, float, bool] | None
+) -> None:
+    repeated = pl.DataFrame({"phase": ["compute", "python"], "repeats_us": [700.0, 37.0]})
+    assert whole_of(us, in_loops_us, repeated, 9000.0) == whole

@@ -126,8 +126,9 @@ def whole_of(
     if us is None or not span:
         return None
     loops = float(repeated["repeats_us"].sum())
-    if us <= loops and (in_loops_us is None or in_loops_us > us / 2):
-        return Whole(us if in_loops_us is None else in_loops_us, loops, True)
+    part = us if in_loops_us is None else in_loops_us
+    if us / 2 <= part <= loops:
+        return Whole(part, loops, True)
     return Whole(us, span, False) if us <= span else None
 
 
