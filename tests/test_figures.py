@@ -93,6 +93,13 @@ def test_eligible_nodes_are_those_with_a_kernel(name: str) -> None:
     assert _by_op(run)["eligible"].sum() == run.summary.eligible.nodes
 
 
+def test_tracing_that_record_wrote_down_has_one_time() -> None:
+    run = run_of("prepared__tf2.20.0__record")
+    (took,) = run.time.filter(phase="tracing")["wall_us"]
+    (said,) = run.findings.filter(id="first-call")["text"]
+    assert f"Tracing before it took {duration(took)}." in said
+
+
 @pytest.mark.parametrize(
     ("us", "in_loops_us", "whole"),
     [

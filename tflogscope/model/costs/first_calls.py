@@ -14,6 +14,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.times import DAY_US
+from tflogscope.model.calls.python_functions import tracing_us
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import (
     among,
@@ -198,14 +199,18 @@ def _making(
 
 
 def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:
-    """How long each function was traced, at least: from the first record that tracing writes.
+    """How long each function was traced, where `record` wrote that down of any.
 
-    `first` are the first calls; `eager` the eager ops with their causes: at, end_at, thread, cause.
-    The columns are name and tracing_us, which is in took_us only as far as before_us is.
+    Else at least how long: from the first record that tracing writes. `first` are the first calls;
+    `eager` the eager ops with their causes: at, end_at, thread, cause. The columns are name and
+    tracing_us, which is in took_us only as far as before_us is.
 
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
+    said = tracing_us(events)
+    if said.height:
+        return said.unique("name", keep="first").select("name", tracing_us="took_us")
     is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
     folding = rows(events.runs, np.flatnonzero(is_folding))
     columns = ["at", "time", "site"]

@@ -249,6 +249,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     most_of_all = per.slice(per["more"].arg_max() or 0, 1)
     slowest = most_of_all.row(0, named=True)
     took, tracing = slowest["took_us"], slowest["tracing_us"]
+    traced = "tracing" if tracing_us(evidence.events).is_empty() else "traced"
     facts = {
         "took": took,
         # Where no record enters a call, what tracing wrote before its last record is not counted.
@@ -258,7 +259,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         "unended": slowest["later"] and slowest["later_us"] is None,
         "once": not slowest["later"],
         # A part of what the caller waited for, where it is worth a word.
-        "tracing": None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
+        traced: None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
         "calls": per.height if per.height > 1 else None,
         "more": float(per["more"].sum()),
     }
