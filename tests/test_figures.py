@@ -11,8 +11,9 @@ from tests.deep import first_quick
 from tests.samples import NAMES, run_of
 from tflogscope.model.common.figures import duration, whole_of
 from tflogscope.model.ledger.services import threads_of_service
+from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
-from tflogscope.views.analyze import analyze_document, first_screen, summary_json
+from tflogscope.views.analyze import analyze_document, first_screen, kind_rows, summary_json
 from tflogscope.views.explain import explain_document
 from tflogscope.views.onednn import _by_op
 from tflogscope.views.terminal import drawn
@@ -91,6 +92,16 @@ def test_a_finding_has_one_time(name: str) -> None:
 def test_eligible_nodes_are_those_with_a_kernel(name: str) -> None:
     run = run_of(name)
     assert _by_op(run)["eligible"].sum() == run.summary.eligible.nodes
+
+
+def test_diff_has_the_times_of_modes_that_analyze_has() -> None:
+    run = run_of("retracing__tf2.13.1")
+    shown = {row[:2]: row[4] for row in kind_rows(run.summary)}
+    for row in difference(run, run)["modes"]:
+        for side in ("before", "after"):
+            known = shown.get((row["mode"], row["kind"]))
+            assert known is None or row[f"time_us_{side}"] == pytest.approx(known, abs=0.01)
+    assert len(shown) > 2
 
 
 def test_tracing_that_record_wrote_down_has_one_time() -> None:

@@ -144,11 +144,13 @@ def _spread_of(
     return frame.join(spread, on=keys, how="left", nulls_equal=True)
 
 
-def _modes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
-    per = {
-        side: run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
-        for side, run in runs.items()
-    }
+def _modes(runs: dict[str, Any], time: pl.Expr) -> list[Facts]:
+    """Of calls the time of this run, first calls included, as `analyze` says it."""
+    is_call, per = pl.col("kind") == "call", {}
+    for side, run in runs.items():
+        sums = run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
+        calls_us = pl.when(is_call).then(pl.lit(run.summary.nested.outer_us, pl.Float64))
+        per[side] = sums.with_columns(time_us=calls_us.otherwise("time_us"))
     return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
 
 
