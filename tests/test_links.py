@@ -336,6 +336,16 @@ def test_where_no_end_is_printed_a_kernel_ends_with_its_call(opened: Open) -> No
     assert links(opened(log)) == [(inside, start, "certain"), (after, None, "none")]
 
 
+def test_where_no_end_is_printed_lines_behind_all_nodes_prove_nothing(opened: Open) -> None:
+    log = Log()
+    log.start(Node(3, "a", "_MklSoftmax", "x"), STEP)
+    log.start(Node(4, "use", "Relu", "a"), STEP)
+    last = log.start(product(5, "b"), STEP)
+    soft = primitive(log, "softmax_v2,jit,forward_inference,,,,2x3")
+    one = primitive(log, "matmul,brg,undef,,,,2x3:3x4")
+    assert links(opened(log)) == [(soft, None, "none"), (one, last, "ambiguous")]
+
+
 def test_late_lines_go_to_the_executions_that_were_done(opened: Open) -> None:
     log = Log()
     log.raw("onednn_verbose,info,oneDNN v2.7.3 (commit N/A)")

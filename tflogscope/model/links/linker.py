@@ -240,7 +240,18 @@ class _Linker:
         chosen = self._stray(rest[strays], used)
         strays, chosen = strays[chosen >= 0], chosen[chosen >= 0]
         candidate[strays], link[strays] = chosen, AMBIGUOUS
+        if self._kept_back(rest[candidate < 0]):
+            link[candidate >= 0] = AMBIGUOUS
         return candidate, link
+
+    def _kept_back(self, lines: Integers) -> bool:
+        """Whether all lines are behind all starts, and these, without a place, are of some of them.
+
+        Then standard output came as a whole, and the order says nothing.
+        """
+        starts, able = self.column("at"), self.roles[self.column("family")] == MAIN
+        behind = len(starts) > 1 and self.at.min() > starts.max()
+        return bool(behind and able.any(axis=0)[self.problem[lines]].any())
 
     def _graded(
         self, pairs: Pairs, lines: pl.DataFrame, ran: Integers, problem: Integers
