@@ -430,3 +430,12 @@ def test_a_function_that_tensorflow_warned_of_was_retraced(
 def test_what_ran_inside_py_function_is_said_to_run_inside_its_function() -> None:
     result, *_ = check_run(run_of("py_function__tf2.21.0__vlog2")).checks
     assert any("inside f, cause py-function" in each.text for each in result.violations)
+
+
+def test_dispatches_without_a_date_are_no_notebooks(tmp_path: Path) -> None:
+    site = "I tensorflow/core/common_runtime/eager/execute.cc:1445]"
+    dispatch = f"{site} Executing op {{}} in device /job:localhost/replica:0/task:0/device:XPU:0"
+    log = tmp_path / "run.log"
+    log.write_text("".join(f"{dispatch.format(op)}\n" for op in ("Gelu", "MatMul")))
+    eager = open_log(log).check().checks[0]
+    assert (eager.measured, "notebook" in eager.text) == (2, False)

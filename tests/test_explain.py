@@ -14,6 +14,8 @@ from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, Log
 from tests.samples import path_of, raw_log, run_of
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
+from tflogscope.views.explain import explain_document
+from tflogscope.views.terminal import drawn
 
 FIT = "keras_fit_mlp__tf2.13.1__vlog2"
 
@@ -218,3 +220,9 @@ def test_text_of_the_log_has_no_effect(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "\x1b" not in said
     assert "[bold]max" in said
+
+
+def test_a_line_of_the_log_has_the_line_of_the_program() -> None:
+    run = run_of("accumulates__tf2.23.0.dev20261026__record")
+    line = run.timeline.filter(op="AssignAddVariableOp")["line"][0]
+    assert "program accumulates.py:29" in drawn(explain_document(run.explain(line=line)))

@@ -52,7 +52,8 @@ class Chain:
         count = getattr(self._layer, "left_out", 0)
         if count:
             outer = self.envelopes[0]
-            return f"{outer.name} dropped {count:,} repeated lines; {outer.keep}"
+            whose = " of all processes" if outer.streams else ""
+            return f"{outer.name} dropped {count:,} repeated lines{whose}; {outer.keep}"
         return next(filter(None, (each.problem for each in self._inner.values())), None)
 
     def describe(self, key: Key) -> str:

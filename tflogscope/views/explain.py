@@ -104,6 +104,8 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
     call = "" if one["call"] is None else f", in call {one['call']:,}"
     said = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
     yield doc.Paragraph((said, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
+    if one["python"]:
+        yield doc.Fact("program", doc.Code(one["python"]))
     if one["failure"]:
         status = shorten(one["failure"]["status"], _STATUS)
         yield doc.Paragraph((f"It failed: {status} (line ", doc.Line(one["failure"]["line"]), ")"))

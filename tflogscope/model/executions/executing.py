@@ -10,9 +10,13 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.names import WRAPPED, wrapped_op
 from tflogscope.model.common.once import once
 
+(_UNDATED,) = (
+    row["name"] for row in packaged_toml("repairs.toml")["repair"] if row["id"] == "no-dates"
+)
 _COLUMNS = ("at", "time", "thread", "name", "device", "remote")
 
 
@@ -32,8 +36,12 @@ def read_executing(events: Events) -> pl.DataFrame:
 
 
 def printed_by_python(events: Events) -> bool:
-    """Whether no dispatch has a prefix: Python printed them, or nothing is known of them."""
-    return events.messages("executing_op")["time"].count() == 0
+    """Whether no dispatch has a prefix: Python printed them, or nothing is known of them.
+
+    Where records have a prefix without a date, nothing follows.
+    """
+    undated = any(_UNDATED in (span.account.envelope or "") for span in events.spans)
+    return not undated and events.messages("executing_op")["time"].count() == 0
 
 
 def _by_runs(events: Events) -> pl.DataFrame:

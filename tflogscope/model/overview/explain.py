@@ -274,7 +274,10 @@ class Explainer:
 
     def _execution(self, one: pl.DataFrame) -> Facts:
         """The one execution that a line belongs to."""
-        names = ("line", "end_line", "status", "work_us", "duration_us", "node", "call")
+        names = (
+            *("line", "end_line", "status", "work_us", "duration_us", "node", "call"),
+            "python",
+        )
         failed = self._run.statuses.filter(pl.col("row") == one["row"][0])
         failure = failed.select("status", "line").head(1).to_dicts()
         return {**one.select(names).to_dicts()[0], "failure": failure[0] if failure else None}
