@@ -277,6 +277,14 @@ def test_a_wrong_condition_has_no_effect_on_the_terminal(
     assert capsys.readouterr().out.splitlines()[0] == "mode"
 
 
+def test_what_the_parser_knows_and_polars_does_not_is_said_in_words() -> None:
+    with pytest.raises(QueryError) as caught:
+        where(run_of("function_mlp__tf2.20.0__vlog2").ops, "mode == graph:op")
+    said, *_, line, caret = str(caught.value).split("\n")
+    assert said == "this expression is not supported; texts are in single quotes"
+    assert line[len(caret) - 1 :] == "graph:op"
+
+
 @pytest.mark.parametrize(
     ("statement", "wrong"),
     [
@@ -284,6 +292,7 @@ def test_a_wrong_condition_has_no_effect_on_the_terminal(
         ("SELECT mode,\n  COUNT(*) form timeline\nGROUP BY mode", "timeline"),
         ("SELECT opp FROM timeline", "opp"),
         ("SELECT op FROM timelin", "timelin"),
+        ("SELECT op FROM timeline WHERE mode = graph:op", "graph:op"),
     ],
 )
 def test_the_caret_is_under_what_is_wrong(statement: str, wrong: str) -> None:

@@ -34,6 +34,7 @@ FUNCTIONS = (
     *("STARTS_WITH", "REGEXP_LIKE", "CONCAT", "DATE_PART", "ROW_NUMBER", "RANK", "LAG", "LEAD"),
 )
 _SHOWN = 5
+_DUMP = " span: Span("  # the parser's own structures, which name the place but nothing that helps
 MAX_ROWS = 10_000_000
 _NO_FUNCTION = "is not a supported table function"
 
@@ -138,7 +139,10 @@ def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> Quer
     reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
     if reason.startswith(_UNKNOWN):
         hint = f"Functions are those of polars, such as {', '.join(FUNCTIONS)}."
-    return QueryError(reason or "can't be parsed", statement, _place(statement, reason), hint)
+    place = _place(statement, reason)
+    if _DUMP in reason:
+        reason = "this expression is not supported; texts are in single quotes"
+    return QueryError(reason or "can't be parsed", statement, place, hint)
 
 
 def _place(statement: str, reason: str) -> int:
