@@ -279,7 +279,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
-        claims = list[pl.DataFrame]()
+        claims, waits = list[pl.DataFrame](), function == waited_for
         if time is not None:
             time = max(time - _time_of_stack_traces(evidence, function), 0.0)
             if function == waited_for:
@@ -289,7 +289,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             else:
                 claims = [_claim_calls(evidence, function, time)]
             if function == slowest:
-                claims = claim_held_up(evidence, claims)
+                own, claims = claims, claim_held_up(evidence, claims)
+                waits |= claims is not own
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
         inside = only(ops, ops["near"] == function)
@@ -298,7 +299,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             "inside": inside.height,
             "called": _called(evidence, function),
             "generator": function == _FROM_GENERATOR,
-            "wait": AVOIDABLE if function == waited_for else None,
+            "wait": AVOIDABLE if waits else None,
+            "took": time or None,
         }
         at = inside["at"].to_list() or here["ran_at"].to_list()
         yield Finding("py-function", function, runs, None, at, facts, claims=claims)
