@@ -286,8 +286,8 @@ def test_threads_have_names_by_what_they_ran() -> None:
     assert sorted(order) == [*range(threads.tracks.height)]
     shown = [names[track] for track in order]
     assert shown[0] == "main"
-    assert {"passes", "inter-op 1"} <= {*shown}
-    assert shown.index("passes") < shown.index("inter-op 1")
+    assert {"graph optimization", "inter-op 1"} <= {*shown}
+    assert shown.index("graph optimization") < shown.index("inter-op 1")
 
 
 def test_the_icicle_has_each_time_once() -> None:
