@@ -202,7 +202,6 @@ def avoidable_wait(evidence: Evidence) -> float:
     # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
-    one_by_one = one_by_one and not _overlaps(evidence, str(slow.get("function", "")))
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
     if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
         return max(hidden, 0.0)
