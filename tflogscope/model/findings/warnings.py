@@ -11,6 +11,7 @@ from tflogscope.model.common.frames import is_among, only
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
+_DEVICE = r"device:(\w+:\d+)$"  # a line that is cut has less
 _CPU = r"device:(?:CPU|XLA_CPU):\d+$"
 
 
@@ -50,13 +51,14 @@ def _aborts(evidence: Evidence) -> Iterator[Finding]:
 def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
     """Eager ops that ran on the CPU, while others ran on another device."""
     eager = evidence.executions.dispatches.eager
-    devices = eager["device"].unique().drop_nulls()
+    eager = only(eager, eager["device"].str.contains(_DEVICE))
+    devices = eager["device"].unique()
     cpu = devices.filter(devices.str.contains(_CPU))
     others = devices.filter(~devices.str.contains(_CPU))
     if cpu.is_empty() or others.is_empty():
         return
     ran = only(eager, is_among(eager["device"], cpu))
-    other = others.str.extract(r"device:(\S+)$", 1).unique().sort().to_list()
+    other = others.str.extract(_DEVICE, 1).unique().sort().to_list()
     facts = {"ops": most(ran["op"]), "all": eager.height, "others": other}
     yield Finding("on-cpu", "CPU", ran.height, None, ran["at"].to_list(), facts)
 
@@ -64,9 +66,10 @@ def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
 def _placed(evidence: Evidence) -> Iterator[Finding]:
     """Where nodes are placed, in a log that shows none of them run."""
     placed = evidence.events.messages("placement")
+    placed = only(placed, placed["device"].str.contains(_DEVICE))
     if placed.is_empty() or evidence.executions.frame.height:
         return
-    device = placed["device"].str.extract(r"device:(\S+)$", 1).alias("device")
+    device = placed["device"].str.extract(_DEVICE, 1).alias("device")
     counts = device.value_counts().sort("count", "device", descending=[True, False])
     on_cpu = only(placed["op"], device.str.contains("CPU"))
     facts = {
