@@ -264,6 +264,30 @@ def test_an_error_inside_switches_it_off_with_one_line() -> None:
 
 
 @pytest.mark.usefixtures("program")
+def test_a_program_at_the_end_of_its_stack_loses_that_line_only() -> None:
+    Path("train.py").write_text(
+        "import sys\n"
+        "from tensorflow.python import math_ops\n"
+        "def deeper(n):\n    math_ops.add(n, n)\n    deeper(n + 1)\n"
+        "sys.setrecursionlimit(150)\n"
+        "try: deeper(0)\n"
+        "except RecursionError: print('caught')\n"
+        "sys.setrecursionlimit(1000)\n"
+        "math_ops.add(1, 1)\n"
+    )
+    done, lines = record("train.py")
+    assert done.stdout == b"caught\n"
+    kinds = [words[0] for words in lines if words[0] != "computed"]
+    # After it lines go on; at the end it is said that some are left out.
+    assert (kinds.index("cost") > 0, kinds[kinds.index("cost") - 1], kinds[-1]) == (
+        True,
+        "op",
+        "left_out",
+    )
+    assert "off" not in kinds
+
+
+@pytest.mark.usefixtures("program")
 def test_a_program_of_the_program_and_a_fork_number_their_own_stacks() -> None:
     Path("train.py").write_text(
         "import os, subprocess, sys\nfrom tensorflow.python import math_ops\nmath_ops.add(1, 1)\n"

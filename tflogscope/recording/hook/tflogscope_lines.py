@@ -68,7 +68,8 @@ class Lines:
             began = perf_counter()
             try:
                 call(*args)
-            except BlockingIOError:  # the program does not wait for it
+            # The program does not wait for it, or has no room left on its own stack.
+            except (BlockingIOError, RecursionError):
                 self.left_out += 1
             except Exception as error:
                 if _of_a_handler(error):
