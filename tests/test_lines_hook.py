@@ -279,11 +279,8 @@ def test_a_program_at_the_end_of_its_stack_loses_that_line_only() -> None:
     assert done.stdout == b"caught\n"
     kinds = [words[0] for words in lines if words[0] != "computed"]
     # After it lines go on; at the end it is said that some are left out.
-    assert (kinds.index("cost") > 0, kinds[kinds.index("cost") - 1], kinds[-1]) == (
-        True,
-        "op",
-        "left_out",
-    )
+    assert kinds[kinds.index("cost") - 1] == "op"
+    assert kinds[-1] == "left_out"
     assert "off" not in kinds
 
 

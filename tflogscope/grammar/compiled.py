@@ -264,7 +264,7 @@ def _field(token: Field, after: Sequence[Token], use: int, place: str) -> list[_
     raise GrammarError(f"the scanner can't read the field {token.name!r}", place)
 
 
-_COMMON = "qjzxkvwbygpfmcuhldrsnioate0123456789 "
+_LETTERS = "qjzxkvwbygpfmcuhldrsnioate0123456789 "
 """What words are made of, the rarest first."""
 
 
@@ -273,7 +273,7 @@ def _triples(fixed: dict[int, str]) -> list[tuple[str, int, int]]:
 
     Where the three are in a log's common words (`shape {`), each needle is looked for at each byte.
     """
-    pool = sorted(fixed, key=lambda at: (_COMMON.find(fixed[at].lower()), -at))[:5]
+    pool = sorted(fixed, key=lambda at: (_LETTERS.find(fixed[at].lower()), -at))[:5]
     return [
         (fixed[a] + fixed[b] + fixed[c_], b - a, c_ - a)
         for a, b, c_ in map(sorted, combinations(pool, 3))
