@@ -209,10 +209,3 @@ def test_a_line_that_is_cut_names_no_device(cut: str, opened: Open) -> None:
     assert found(opened("\n".join([*lines, ""])), "on-cpu") == []
     (whole,) = found(opened("\n".join([*lines, f"{start}/device:GPU:0", ""])), "on-cpu")
     assert whole["text"] == "1 of 2 eager dispatches ran on the CPU, the others on GPU:0: MatMul."
-
-
-def test_a_placement_that_is_cut_is_left_out(opened: Open) -> None:
-    cut = "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:"
-    run = opened("\n".join([cut, f"{cut}CPU:0", ""]))
-    (placed,) = found(run, "placed")
-    assert (placed["subject"], placed["text"]) == ("CPU:0", "1 node is placed: 1 on CPU:0.")

@@ -66,7 +66,6 @@ def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
 def _placed(evidence: Evidence) -> Iterator[Finding]:
     """Where nodes are placed, in a log that shows none of them run."""
     placed = evidence.events.messages("placement")
-    placed = only(placed, placed["device"].str.contains(_DEVICE))
     if placed.is_empty() or evidence.executions.frame.height:
         return
     device = placed["device"].str.extract(_DEVICE, 1).alias("device")
