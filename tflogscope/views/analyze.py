@@ -108,14 +108,14 @@ def first_screen(run: Run) -> doc.Document:
 
 def _top_lines(facts: Summary) -> Iterator[doc.Node]:
     """The lines of the program by all their time, eager and in graphs."""
-    rows = [
+    lines = [
         {**_line(row), "us": (row["eager_us"] or 0) + (row["graph_us"] or 0)}
         for row in facts.lines.to_dicts()
     ]
-    rows = sorted(rows, key=lambda row: -row["us"])[:_FIRST_OPS]
-    if rows and rows[0]["us"]:
+    lines = sorted(lines, key=lambda row: -row["us"])[:_FIRST_OPS]
+    if lines and lines[0]["us"]:
         columns = (_LINES[0], Column("us", "time", "us"), *_LINES[1:2], *_LINES[3:5])
-        yield doc.Section("Lines of the program", [doc.Table(columns, rows)], brief=", by time")
+        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=", by time")
 
 
 def analyze_document(run: Run) -> doc.Document:
@@ -167,23 +167,23 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
             stays=True,
         ),
     )
-    said: list[doc.Node] = [doc.Table(columns, ran, "Eager and graph", "modes-table")]
+    children: list[doc.Node] = [doc.Table(columns, ran, "Eager and graph", "modes-table")]
     nested = facts.nested
     if nested.ops:
         took = "" if nested.ops_us is None else f" ({duration(nested.ops_us)})"
         text = f"{count_of(nested.ops, 'eager op')}{took} ran in Python code inside function calls"
-        said.append(doc.Paragraph(f"{text}, whose time includes them."))
-    return (doc.Section("Eager and graph", said, "modes"),)
+        children.append(doc.Paragraph(f"{text}, whose time includes them."))
+    return (doc.Section("Eager and graph", children, "modes"),)
 
 
 def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, Entry, float | None]]:
     """What ran: mode, kind, the kind in words, counts, and time (of calls the outermost)."""
-    found = []
+    kinds = []
     for (mode, kind), words in KINDS.items():
         if counted := facts.mode(mode).kinds.get(kind):
             us = facts.nested.outer_us if kind == "call" else _time_of(counted)
-            found.append((mode, kind, words, counted, us))
-    return found
+            kinds.append((mode, kind, words, counted, us))
+    return kinds
 
 
 def _share(mode: Entry, counted: Entry) -> str:
@@ -191,16 +191,16 @@ def _share(mode: Entry, counted: Entry) -> str:
     rewritten, runs = mode.rewritten, counted.executions
     if not rewritten.executions:
         return _NO_KERNELS
-    said = f"{rewritten.executions:,} ({percent(rewritten.executions, runs)}"
+    text = f"{rewritten.executions:,} ({percent(rewritten.executions, runs)}"
     if time := _time_of(counted):
-        said += f", {percent(_time_of(rewritten) or 0, time)} of time"
-    return said + ")"
+        text += f", {percent(_time_of(rewritten) or 0, time)} of time"
+    return text + ")"
 
 
 def _time_of(counted: Entry) -> float | None:
     """What shares go by: the time without the log, or as printed if that is not known."""
-    found: float | None = counted.total_us if counted.steady_us is None else counted.steady_us
-    return found
+    us: float | None = counted.total_us if counted.steady_us is None else counted.steady_us
+    return us
 
 
 # ---- ops -----------------------------------------------------------------------------------------
@@ -275,8 +275,8 @@ def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
     """What each line of the program asked for, the most eager time first."""
     title = "Lines of the program"
     if facts.lines.is_empty():
-        said = "The log has none; tflogscope record logs them."
-        return doc.Full(lambda: [_empty("lines", title, said)])
+        text = "The log has none; tflogscope record logs them."
+        return doc.Full(lambda: [_empty("lines", title, text)])
     every = [*map(_line, facts.lines.to_dicts())]
     every = _shared(every, [(row["eager_us"] or 0) + (row["graph_us"] or 0) for row in every])
     eager = [row for row in every if row["eager_runs"]]
@@ -320,8 +320,8 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     every = [*map(_function, facts.functions.to_dicts())]
     every = _shared(every, [row["took_us"] for row in every])
     if not every:
-        said = "The log has no graph functions."
-        return doc.Full(lambda: [_empty("functions", "Functions", said)])
+        nothing = "The log has no graph functions."
+        return doc.Full(lambda: [_empty("functions", "Functions", nothing)])
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
@@ -344,13 +344,13 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
         them = "it" if len(of_data) == 1 else "them"
         text = f"{count_of(len(of_data), 'tf.data function')} took {took} to instantiate"
         children.append(doc.Paragraph(f"{text} (included in the ops that triggered {them})"))
-    known = [row for row in others if row["flavour"] == "inference" and not row["made_by"]]
-    traces = {row["function"]: row["traces"] for row in known if row["traces"] > 1 and row["calls"]}
+    users = [row for row in others if row["flavour"] == "inference" and not row["made_by"]]
+    traces = {row["function"]: row["traces"] for row in users if row["traces"] > 1 and row["calls"]}
     if traces:
         named = [f"{name or '?'} {count_of(count, 'trace')}" for name, count in traces.items()]
         children.append(doc.Paragraph(f"retraced: {first(named, _TRACED_SHOWN)}"))
-    own = {row["function"]: row["made_by"] for row in others if row["made_by"]}
-    for name, made_by in own.items():
+    internal = {row["function"]: row["made_by"] for row in others if row["made_by"]}
+    for name, made_by in internal.items():
         children.append(doc.Paragraph(f"{name} is internal to TensorFlow ({made_by})"))
     by_thread = [
         {"name": row["name"], **thread}
@@ -386,12 +386,12 @@ def _brief(row: doc.Row) -> doc.Row:
     }
 
 
-def _shared(rows: Sequence[doc.Row], times: Sequence[float | None]) -> list[dict[str, Any]]:
+def _shared(table: Sequence[doc.Row], times: Sequence[float | None]) -> list[dict[str, Any]]:
     """Rows with `share`, that of the time of all of them; none where there is no time."""
     whole = sum(time or 0 for time in times)
     return [
         {**row, "share": time / whole if time else None}
-        for row, time in zip(rows, times, strict=True)
+        for row, time in zip(table, times, strict=True)
     ]
 
 
@@ -399,6 +399,6 @@ def _known(us: float | None) -> float | str:
     return "?" if us is None else us
 
 
-def _empty(id_: str, title: str, said: str) -> doc.Section:
+def _empty(id_: str, title: str, text: str) -> doc.Section:
     """A section of a page that has nothing to show."""
-    return doc.Section(title, (doc.Paragraph(said),), id_)
+    return doc.Section(title, (doc.Paragraph(text),), id_)

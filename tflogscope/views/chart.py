@@ -66,18 +66,18 @@ def timeline_svg(run: Run, activity: Activity, last_ns: int | None = None) -> Ma
     last = max(activity.last_ns, last_ns or 0)
     share = (activity.last_ns - first) / (last - first)
     height = _AXIS + _ROW * len(lanes) + 4
-    said = "; ".join(f"{_name(lane)}: {_figures(lane, activity)}" for lane in lanes)
+    text = "; ".join(f"{_name(lane)}: {_figures(lane, activity)}" for lane in lanes)
     return element(
         "svg",
         element("title", "Eager against graph over time"),
-        element("desc", said),
+        element("desc", text),
         _axis(first, last, run.slices.clock, height),
         *(_lane(lane, row, activity, share) for row, lane in enumerate(lanes)),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_WIDTH} {height}",
         width="100%",
         role="img",
-        aria_label=f"Eager against graph over time. {said}",
+        aria_label=f"Eager against graph over time. {text}",
         font_family="system-ui, sans-serif",
         font_size=12,
         fill="currentColor",

@@ -45,14 +45,14 @@ def _runs(verdict: dict[str, Any]) -> Iterator[doc.Node]:
     failed = [run for run in verdict["runs"] if not run["passed"]]
     yield from (doc.Fact("ok", doc.Code(run["run"])) for run in verdict["runs"] if run["passed"])
     yield from (doc.Section(run["run"], [*_verdict(run)]) for run in failed)
-    said = f"{len(failed):,} of {count_of(len(verdict['runs']), 'run')} fail"
-    yield doc.Section(said, (), tone="failed" if failed else "passed")
+    title = f"{len(failed):,} of {count_of(len(verdict['runs']), 'run')} fail"
+    yield doc.Section(title, (), tone="failed" if failed else "passed")
 
 
 def _check(check: dict[str, Any]) -> doc.Fact:
-    said = f"{check['name']}: {check['text']}"
+    text = f"{check['name']}: {check['text']}"
     if check["passed"]:
-        return doc.Fact("skip" if check["skipped"] else "ok", said)
+        return doc.Fact("skip" if check["skipped"] else "ok", text)
     violations = check["violations"]
     children: list[doc.Node] = []
     if check["key"] == "unexpected_eager" and any(violation["python"] for violation in violations):
@@ -63,7 +63,7 @@ def _check(check: dict[str, Any]) -> doc.Fact:
         children = [doc.Item(violation["text"], [*_program(violation)]) for violation in violations]
     for cause, advice in _advice(violations).items():
         children.append(doc.Paragraph(f"{cause}: {advice}" if cause else advice))
-    return doc.Fact("FAILED", said, tone="error", children=children)
+    return doc.Fact("FAILED", text, tone="error", children=children)
 
 
 def _program(violation: dict[str, Any]) -> Iterator[doc.Node]:
@@ -76,16 +76,16 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
     lines: dict[str | None, list[dict[str, Any]]] = {}
     for violation in violations:
         lines.setdefault(violation["python"], []).append(violation)
-    ranked = sorted(lines.items(), key=lambda line: -sum(each["amount"] for each in line[1]))
-    for python, asked in ranked[:_ROWS]:
-        total, known = (sum(each[key] for each in asked) for key in ("amount", "known"))
-        causes = ", ".join(dict.fromkeys(each["subject"]["cause"] for each in asked))
-        ops = [f"{each['subject']['op'] or '?'} {each['amount']:,}" for each in asked]
-        said = f"{count_of(total, 'execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
-        evidence = _lines(sorted({line for each in asked for line in each["lines"]}))
-        left = f"; {known:,} in the baseline" if known else ""
-        head = at(python, asked[0]["code"]) if python else "from no line of the program"
-        yield doc.Item(head, [doc.Paragraph((said, evidence, left))])
+    ranked = sorted(lines.items(), key=lambda line: -sum(one["amount"] for one in line[1]))
+    for python, of_line in ranked[:_ROWS]:
+        total, baselined = (sum(entry[key] for entry in of_line) for key in ("amount", "known"))
+        causes = ", ".join(dict.fromkeys(entry["subject"]["cause"] for entry in of_line))
+        ops = [f"{entry['subject']['op'] or '?'} {entry['amount']:,}" for entry in of_line]
+        text = f"{count_of(total, 'execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
+        evidence = _lines(sorted({line for entry in of_line for line in entry["lines"]}))
+        left = f"; {baselined:,} in the baseline" if baselined else ""
+        head = at(python, of_line[0]["code"]) if python else "from no line of the program"
+        yield doc.Item(head, [doc.Paragraph((text, evidence, left))])
     if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
         yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
     yield doc.Paragraph(
@@ -95,7 +95,7 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
 
 def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:
     shown = violations[:_ROWS]
-    sources = {each["source"] for each in shown}
+    sources = {violation["source"] for violation in shown}
     columns = [
         *(Column(name, name, "name") for name in shown[0]["subject"]),
         Column("amount", unit, "count"),
@@ -104,20 +104,20 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node
         Column("baseline", "in baseline", "count"),
         *([Column("source", "log", "name")] if len(sources) > 1 else ()),
     ]
-    rows: list[doc.Row] = [
+    cells: list[doc.Row] = [
         {
-            **each["subject"],
-            "amount": each["amount"],
-            "first": _lines(each["lines"]),
-            "python": each["python"],
-            "baseline": each["known"] or None,
-            "source": each["source"],
+            **violation["subject"],
+            "amount": violation["amount"],
+            "first": _lines(violation["lines"]),
+            "python": violation["python"],
+            "baseline": violation["known"] or None,
+            "source": violation["source"],
         }
-        for each in shown
+        for violation in shown
     ]
-    yield doc.Table(columns, rows)
+    yield doc.Table(columns, cells)
     if rest := violations[_ROWS:]:
-        names = ", ".join(next(iter(each["subject"].values())) or "?" for each in rest)
+        names = ", ".join(next(iter(violation["subject"].values())) or "?" for violation in rest)
         yield doc.Paragraph(f"and {len(rest)} more: {names}")
 
 

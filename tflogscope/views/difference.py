@@ -35,35 +35,35 @@ def difference_document(facts: Facts) -> doc.Document:
 
 def verdict(facts: Facts) -> str:
     """The change in one sentence: times of what comes again and of a step, traces, findings."""
-    said, step = [], facts["step"]
-    rows = [row for key, *_ in _WHAT for row in facts[key]]
-    changed = any({*row["changes"]} - TIMES for row in rows)
+    parts, step = [], facts["step"]
+    changes = [row for key, *_ in _WHAT for row in facts[key]]
+    changed = any({*row["changes"]} - TIMES for row in changes)
     loops = [facts["loops"][side] for side in ("before", "after")]
     if all(loops):
         ratio = RATIO if changed else RATIO_ALONE
-        said.append(f"repeated time {_times(*loops, certain=max(loops) > ratio * min(loops))}")
+        parts.append(f"repeated time {_times(*loops, certain=max(loops) > ratio * min(loops))}")
     if step:
-        said.append(f"{step['function']}: {_of_step(step)}")
+        parts.append(f"{step['function']}: {_of_step(step)}")
     of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
     traces = sum(_more(row, "traces") for row in of_program)
     if traces:
         number = f"{abs(traces):,} {'more' if traces > 0 else 'fewer'}"
-        said.append(f"{number} {'trace' if abs(traces) == 1 else 'traces'}")
+        parts.append(f"{number} {'trace' if abs(traces) == 1 else 'traces'}")
     for change in ("new", "gone"):
-        found = sum(finding["change"] == change for finding in facts["findings"])
-        if found:
-            gone = f"{count_of(found, 'finding')} gone"
-            said.append(count_of(found, "new finding") if change == "new" else gone)
+        count = sum(finding["change"] == change for finding in facts["findings"])
+        if count:
+            gone = f"{count_of(count, 'finding')} gone"
+            parts.append(count_of(count, "new finding") if change == "new" else gone)
     if facts["problems"]:
-        said.insert(0, time_sentence(facts["problems"]))
+        parts.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
         runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
-        said.insert(0, f"times are not compared: the machine was busy in {runs}")
+        parts.insert(0, f"times are not compared: the machine was busy in {runs}")
     if facts["simulated"]:
         runs = "both runs are" if len(facts["simulated"]) > 1 else f"{facts['simulated'][0]} is"
-        said.insert(0, f"times are not compared: {runs} simulated")
-    said = said or ["ops, kernels or times changed" if rows else "nothing changed"]
-    text = "; ".join(said)
+        parts.insert(0, f"times are not compared: {runs} simulated")
+    parts = parts or ["ops, kernels or times changed" if changes else "nothing changed"]
+    text = "; ".join(parts)
     # A function's name stays as it is.
     return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
 
@@ -101,10 +101,10 @@ def _more(row: Facts, column: str) -> int:
 def _document(facts: Facts) -> Iterator[doc.Node]:
     yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
     if facts["findings"]:
-        said = [
+        items = [
             doc.Item(f"{finding['change']}: {finding['text']}") for finding in facts["findings"]
         ]
-        yield doc.Section("Findings in one run only", said)
+        yield doc.Section("Findings in one run only", items)
     yield from problems_section(facts["problems"])
     if facts["modes"]:
         yield _counts("Executions", facts["modes"], _mode_and_kind)
@@ -134,12 +134,12 @@ def _mode_and_kind(row: Facts) -> str:
     return f"{row['mode']} {doc.KINDS.get((row['mode'], row['kind']), row['kind'])}"
 
 
-def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:
-    named = [{**row, "name": name(row)} for row in rows]
+def _counts(title: str, counts: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:
+    named = [{**row, "name": name(row)} for row in counts]
     return doc.Section(title, [doc.Table(doc.columns("diff-counts"), named)])
 
 
-def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> doc.Section:
+def _changes(key: str, title: str, changes: Sequence[Facts], names: tuple[str, ...]) -> doc.Section:
     def named(row: Facts) -> Facts:
         name = " ".join(str(row[name]) for name in names if row[name]) or "?"
         return {"name": name, "change": _change(row)}
@@ -150,14 +150,15 @@ def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]
             "runs": _pair(row, "executions", "{:,}".format),
             "time": _pair(row, "time_us", duration),
         }
-        for row in rows[:_ROWS_SHOWN]
+        for row in changes[:_ROWS_SHOWN]
     ]
-    more = f" ({_ROWS_SHOWN} of {len(rows)}; --json has all)" if len(rows) > _ROWS_SHOWN else ""
+    count = len(changes)
+    more = f" ({_ROWS_SHOWN} of {count}; --json has all)" if count > _ROWS_SHOWN else ""
 
     def full() -> Iterable[doc.Node]:
         every = [
-            {**row, "name": each["name"], "change": each["change"]}
-            for row, each in zip(rows, map(named, rows), strict=True)
+            {**row, "name": shown_row["name"], "change": shown_row["change"]}
+            for row, shown_row in zip(changes, map(named, changes), strict=True)
         ]
         kept = doc.Room().rows(every, title)
         yield doc.Table(doc.columns("diff-all-changes"), kept, title, f"{key}-table", tools=True)
@@ -166,23 +167,23 @@ def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]
     return doc.Section(f"{title} that changed, by time", children, brief=more)
 
 
-def _pair(row: Facts, column: str, said: Callable[[Any], str]) -> str:
+def _pair(row: Facts, column: str, form: Callable[[Any], str]) -> str:
     sides = [row[f"{column}_{side}"] for side in ("before", "after")]
-    before, after = ("" if value is None else said(value) for value in sides)
+    before, after = ("" if value is None else form(value) for value in sides)
     return before if before == after else f"{before or '–'} → {after or '–'}"
 
 
 def _change(row: Facts) -> str:
     """What changed, with values: `kernel: MatMul → _MklMatMul`."""
-    said = []
+    parts = []
     for change in row["changes"]:
         column = _VALUES.get(change)
         if column is None or f"{column}_before" not in row:
-            said.append(change)
+            parts.append(change)
             continue
         before, after = row[f"{column}_before"], row[f"{column}_after"]
-        said.append(f"{change}: {_value(before)} → {_value(after)}")
-    return ", ".join(said)
+        parts.append(f"{change}: {_value(before)} → {_value(after)}")
+    return ", ".join(parts)
 
 
 def _value(value: object) -> str:

@@ -122,8 +122,8 @@ class Column(NamedTuple):
 @cache
 def columns(table: str) -> tuple[Column, ...]:
     """The columns of a table: rows of `grammars/sentences/columns.toml`."""
-    rows = packaged_toml("sentences/columns.toml")[table]
-    return tuple(Column(**{"key": key, "title": key, **facts}) for key, facts in rows.items())
+    titles = packaged_toml("sentences/columns.toml")[table]
+    return tuple(Column(**{"key": key, "title": key, **facts}) for key, facts in titles.items())
 
 
 class Table(NamedTuple):
@@ -225,12 +225,12 @@ class Room:
         self.full = full
         self.notes: list[str] = []
 
-    def rows(self, rows: Sequence[Row] | pl.DataFrame, name: str) -> Sequence[Row]:
+    def rows(self, table: Sequence[Row] | pl.DataFrame, name: str) -> Sequence[Row]:
         """The first rows of a table that has this name."""
-        if not self.full and len(rows) > ROWS:
-            self.notes.append(f"The table of {name} shows {ROWS:,} of {len(rows):,} rows.")
-            rows = rows[:ROWS]
-        return rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows
+        if not self.full and len(table) > ROWS:
+            self.notes.append(f"The table of {name} shows {ROWS:,} of {len(table):,} rows.")
+            table = table[:ROWS]
+        return table.to_dicts() if isinstance(table, pl.DataFrame) else table
 
 
 def plain(text: Text) -> str:
@@ -257,7 +257,7 @@ def shown(column: Column, row: Row) -> Text:
 def brief_columns(table: Table) -> list[Column]:
     """The columns that are not for a page alone and hold something; all if none does."""
     columns = [column for column in table.columns if not column.page]
-    return [each for each in columns if any(shown(each, row) for row in table.rows)] or columns
+    return [key for key in columns if any(shown(key, row) for row in table.rows)] or columns
 
 
 def in_full(finding: Finding) -> Section:
@@ -270,10 +270,10 @@ def in_full(finding: Finding) -> Section:
 
 def lines(numbers: Sequence[int], between: str = ", ", source: str | None = None) -> Sequence[Text]:
     """Lines of the log, one after the other."""
-    said: list[Text] = []
+    texts: list[Text] = []
     for number in numbers:
-        said += [between] * bool(said) + [Line(number, source)]
-    return said
+        texts += [between] * bool(texts) + [Line(number, source)]
+    return texts
 
 
 def left_out(count: int, shown: int) -> Iterator[Node]:

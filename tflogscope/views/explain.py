@@ -54,8 +54,8 @@ def explain_document(facts: Facts) -> doc.Document:
     ]
 
 
-def _section(title: str, said: Iterator[doc.Node]) -> Iterator[doc.Section]:
-    children = list(said)
+def _section(title: str, nodes: Iterator[doc.Node]) -> Iterator[doc.Section]:
+    children = list(nodes)
     if children:
         yield doc.Section(title, children)
 
@@ -74,11 +74,11 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     else:
         yield doc.Paragraph(_modes(facts["eager"], facts["graph"]))
     if what == "at":
-        runs = sum(each["runs"] + each["dead"] for each in facts["ops"])
+        runs = sum(op["runs"] + op["dead"] for op in facts["ops"])
         if facts["itself"] < runs:
-            own = f"{facts['itself']:,} directly, the rest through code it calls"
-            yield doc.Paragraph(f"{count_of(runs, 'execution')}: {own}.")
-        calls = [each for each in facts["ops"] if each["kind"] == "call"]
+            text = f"{facts['itself']:,} directly, the rest through code it calls"
+            yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
+        calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):
             count = sum(call["runs"] for call in calls)
             took = f"{count_of(count, 'function call')} took {duration(us)}"
@@ -102,8 +102,8 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
     took = f", {printed}" if (printed := _known(one["work_us"], one["duration_us"])) else ""
     node = f" as node {one['node']}" if one["node"] else ""
     call = "" if one["call"] is None else f", in call {one['call']:,}"
-    said = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
-    yield doc.Paragraph((said, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
+    text = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
+    yield doc.Paragraph((text, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
     if one["python"]:
         yield doc.Fact("program", doc.Code(one["python"]))
     if one["failure"]:
@@ -165,19 +165,19 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
     if what != "at":
         return
     how = {"eager": "eagerly", "graph": "in graphs"}
-    rows: list[doc.Row] = [
-        each
-        | {"name": op_name(each["op"]), "us": _first_known(each)}
-        | {"how": "a call" if each["kind"] == "call" else how[each["mode"]]}
-        for each in facts["ops"][:_ASKED_SHOWN]
+    ops: list[doc.Row] = [
+        op
+        | {"name": op_name(op["op"]), "us": _first_known(op)}
+        | {"how": "a call" if op["kind"] == "call" else how[op["mode"]]}
+        for op in facts["ops"][:_ASKED_SHOWN]
     ]
     whole = [facts["eager"], facts["graph"]]
-    if rest := sum(each["runs"] for each in whole) - sum(row["runs"] for row in rows):
+    if rest := sum(mode["runs"] for mode in whole) - sum(row["runs"] for row in ops):
         us = sum(map(_us, whole)) - sum(map(_us, facts["ops"][:_ASKED_SHOWN]))
-        more = len(facts["ops"]) - len(rows)
+        more = len(facts["ops"]) - len(ops)
         name = f"{more} more (--json has all)" if more > 0 else "plumbing"
-        rows.append({"name": name, "how": "", "mode": "graph", "runs": rest, "us": max(us, 0.0)})
-    yield doc.Section("What it ran", [doc.Table(_ASKED, rows)])
+        ops.append({"name": name, "how": "", "mode": "graph", "runs": rest, "us": max(us, 0.0)})
+    yield doc.Section("What it ran", [doc.Table(_ASKED, ops)])
 
 
 def _us(counted: Facts) -> float:
@@ -191,8 +191,8 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
     """Why it ran eagerly; of an op that oneDNN's eager registry knows, why it never did."""
     causes = facts["eager"]["causes"]
     if causes:
-        said = [*map(_cause, causes[:_GROUPS_SHOWN]), *doc.left_out(len(causes), _GROUPS_SHOWN)]
-        yield doc.Section("Why eagerly", said, tone="eager")
+        items = [*map(_cause, causes[:_GROUPS_SHOWN]), *doc.left_out(len(causes), _GROUPS_SHOWN)]
+        yield doc.Section("Why eagerly", items, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
             "Python never called it outside a graph function. If it did, TensorFlow would "
@@ -210,9 +210,9 @@ def _cause(entry: Facts) -> doc.Item:
     cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
     head = f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}"
     if entry["why"]:
-        run_by = [doc.Fact("run by", each) for each in entry["run_by"][:_GROUPS_SHOWN]]
-        said = doc.Paragraph((f"{entry['why']} ", _lines(entry)))
-        return _said(head, said, *run_by, *_change(entry))
+        run_by = [doc.Fact("run by", name) for name in entry["run_by"][:_GROUPS_SHOWN]]
+        text = doc.Paragraph((f"{entry['why']} ", _lines(entry)))
+        return _said(head, text, *run_by, *_change(entry))
     why = "The log doesn't show why. "
     if entry["cause"] is None:
         why = "Python called the function; its ops ran as a graph. "
@@ -233,10 +233,10 @@ def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
     functions = facts["graph"]["functions"]
     if functions:
         plugins = {rewriter.id for rewriter in REWRITERS}
-        own = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
-        said = _functions(functions[:_GROUPS_SHOWN], own_remapper=own)
+        by_plugin = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
+        items = _functions(functions[:_GROUPS_SHOWN], own_remapper=by_plugin)
         more = doc.left_out(len(functions), _GROUPS_SHOWN)
-        yield doc.Section("Why in graphs", [*said, *more], tone="graph")
+        yield doc.Section("Why in graphs", [*items, *more], tone="graph")
 
 
 def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.Item]:
@@ -307,25 +307,25 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         how = _DISPATCHED.get(entry["rewrite"], _REWRITES[entry["rewrite"]])
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
         yield _said(head, doc.Paragraph((f"{_whose(entry)} kernel: {how}. ", _lines(entry))))
-    known = {entry["rule"] for entry in nodes}
+    explained = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
         typed = entry["dtype"] and entry["reason"] != "not-supported-op"
         dtype = f" of {entry['dtype']}" if typed else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
-        if entry["rule"] in known:
+        if entry["rule"] in explained:
             yield doc.Paragraph(
                 (f"{head}: not rewritten either ({entry['reason']}). ", _lines(entry))
             )
         else:
             yield _said(head, *_refusal(entry))
-            known.add(entry["rule"])
+            explained.add(entry["rule"])
     yield from doc.left_out(len(eager), _GROUPS_SHOWN)
 
 
 def _kernel(entry: Facts) -> doc.Item:
-    said = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}, "
+    text = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}, "
     example = shorten(entry["examples"][0] or "?", _NAME)
-    head = f"{said}{count_of(entry['runs'], 'run')}{_time(entry)}, such as {example}"
+    head = f"{text}{count_of(entry['runs'], 'run')}{_time(entry)}, such as {example}"
     if entry["rewrite"] != "none":
         how = f"{_whose(entry)} kernel: {_REWRITES[entry['rewrite']]}. "
         return _said(head, doc.Paragraph((how, _lines(entry))))
@@ -348,15 +348,15 @@ def _refusal(entry: Facts) -> Iterator[doc.Node]:
 def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
     if primitives:
         libraries = dict.fromkeys(entry["library"] for entry in primitives)
-        said = map(_primitive, primitives[:_GROUPS_SHOWN])
+        items = map(_primitive, primitives[:_GROUPS_SHOWN])
         more = doc.left_out(len(primitives), _GROUPS_SHOWN)
-        yield doc.Section(" and ".join(libraries), [*said, *more], tone="rewritten")
+        yield doc.Section(" and ".join(libraries), [*items, *more], tone="rewritten")
 
 
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])}"
-    said = (
+    text = (
         f"{name}: {count_of(entry['count'], 'run')}{took} (match: {entry['link']}), first on line "
     )
-    return doc.Paragraph((said, doc.Line(entry["line"])))
+    return doc.Paragraph((text, doc.Line(entry["line"])))

@@ -31,8 +31,8 @@ _SAY_WHY = frozenset(
 def snippet(run: Run) -> list[doc.Fact]:
     """The lines of the program that the verdict names, as they are written there."""
     places = places_of(run.summary, run).items()
-    known = [(name, place, source_text(place, run.recorded_as)) for name, place in places]
-    return [doc.Fact(name, at(place, source)) for name, place, source in known if source]
+    sources = [(name, place, source_text(place, run.recorded_as)) for name, place in places]
+    return [doc.Fact(name, at(place, source)) for name, place, source in sources if source]
 
 
 def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
@@ -40,35 +40,35 @@ def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
 
     `most`: how many are in words.
     """
-    rows = run.findings.hstack(run.avoidable).to_dicts()
-    if not rows:
-        said = "No problems found."
+    findings_ = run.findings.hstack(run.avoidable).to_dicts()
+    if not findings_:
+        text = "No problems found."
         if not run.summary.eager.kinds and not run.summary.graph.kinds:
-            said = "The log shows no execution, so there is nothing to analyze."
-        return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(said)], "findings")])
+            text = "The log shows no execution, so there is nothing to analyze."
+        return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(text)], "findings")])
     # As in the verdict: one-time costs come after repeated ones.
-    rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), row["id"] == "first-call"))
+    findings_.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), row["id"] == "first-call"))
     both = (
-        doc.Brief([*_brief(rows, run, most)]),
-        doc.Full(lambda: [doc.Findings(findings(rows, run))]),
+        doc.Brief([*_brief(findings_, run, most)]),
+        doc.Full(lambda: [doc.Findings(findings(findings_, run))]),
     )
     return doc.Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
 
 
-def _brief(rows: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
+def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
     several = len(run.summary.recorded.sources) > 1  # then they are named
-    serious = [row for row in rows if row["severity"] != "note"]
+    serious = [row for row in table if row["severity"] != "note"]
     shown = findings(serious[:most], run)
     for number, row in enumerate(serious):
         told = _told(row, serious[0])
         in_full = number < most and not told
-        said = [*_place(shown[number], row, several=several)] if in_full else []
+        details = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
         line = ", line ", doc.Line(row["line"], row["source"]), " (cause of the crash)" * told
-        where = "" if said or row["line"] is None else line
+        where = "" if details or row["line"] is None else line
         head, mark = (_heading(row, run), where), "! " if is_error else "- "
-        yield doc.Item(head, said, mark=mark, tone="error" if is_error else "")
-    notes = [row["id"] for row in rows if row["severity"] == "note"]
+        yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
+    notes = [row["id"] for row in table if row["severity"] == "note"]
     if notes:
         yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
 
@@ -118,7 +118,7 @@ def _stake(row: Row, run: Run) -> str:
     return f"{stake}, {share} of the {'repeated time' if of.in_loops else 'run'}"
 
 
-def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
+def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:
     """Rows of the table `findings`, in full."""
     return [
         doc.Finding(
@@ -133,7 +133,7 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
             None if row["line"] is None else doc.Line(row["line"], row["source"]),
             [*_details(row, run)],
         )
-        for row in rows
+        for row in table
     ]
 
 
@@ -155,17 +155,17 @@ _EXAMPLES = doc.columns("examples")
 def answers_section(facts: Summary) -> Sequence[doc.Node]:
     """The first answer with a table of its evidence, the others with one line of it."""
     several = len(facts.recorded.sources) > 1
-    said: list[doc.Node] = []
+    children: list[doc.Node] = []
     for number, answer in enumerate(facts.answers):
         title = sentences("answer")[answer.id].title
         shown = doc.Folded(title, (_answer(answer, several=several, briefly=number > 0),))
         if answer.id == "both-modes" and not _is_asked(answer, facts):
             where = f"tflogscope explain LOG --op {answer.evidence[0].op}"
             line = f"{answer.text.partition('.')[0]}, in different executions. Details: {where}"
-            said += [doc.Brief([doc.Item(line)]), doc.Full(partial(list, [shown]))]
+            children += [doc.Brief([doc.Item(line)]), doc.Full(partial(list, [shown]))]
         else:
-            said.append(shown)
-    return [doc.Section("Explanation", said, "answers")] if said else []
+            children.append(shown)
+    return [doc.Section("Explanation", children, "answers")] if children else []
 
 
 def _is_asked(answer: Entry, facts: Summary) -> bool:
@@ -174,10 +174,10 @@ def _is_asked(answer: Entry, facts: Summary) -> bool:
     So they do where one ran eagerly first, and only in a graph later, unless a finding says why ops
     run eagerly.
     """
-    found = facts.findings.filter(pl.col("severity") != "note")["id"]
-    return not _SAY_WHY.intersection(found) and any(
-        each.eager_lines and each.graph_line and max(each.eager_lines) < each.graph_line
-        for each in answer.evidence
+    ids = facts.findings.filter(pl.col("severity") != "note")["id"]
+    return not _SAY_WHY.intersection(ids) and any(
+        op.eager_lines and op.graph_line and max(op.eager_lines) < op.graph_line
+        for op in answer.evidence
     )
 
 
@@ -188,10 +188,10 @@ def _answer(answer: Entry, *, several: bool, briefly: bool) -> doc.Item:
     if briefly and line is not None:
         place = f" of {first.source}" if several else ""
         text = answer.text, " See log line ", doc.Line(line, first.source), f"{place}."
-    rows = [_example(each, several=several) for each in answer.evidence]
-    shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, rows, "Examples")])]
+    examples = [_example(op, several=several) for op in answer.evidence]
+    shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, examples, "Examples")])]
     if not briefly:
-        shown.append(doc.Brief([doc.Table(_EXAMPLES, rows[:_EVIDENCE_SHOWN], titles=False)]))
+        shown.append(doc.Brief([doc.Table(_EXAMPLES, examples[:_EVIDENCE_SHOWN], titles=False)]))
     return doc.Item(text, shown)
 
 

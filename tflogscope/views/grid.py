@@ -44,8 +44,8 @@ def draw_grid(
     Where there is no room for all, long names lose their middle; if that is not enough, columns
     are left out from the right, those that stay after the others.
     """
-    rows, left_out = grid_rows(columns, console.width - indent, titles=titles)
-    for row in rows:
+    texts, left_out = grid_rows(columns, console.width - indent, titles=titles)
+    for row in texts:
         console.print(Text(" " * indent) + row, soft_wrap=True)
     return left_out
 
@@ -56,16 +56,16 @@ def grid_rows(
     """The rows of such a table, and the titles of the columns that are left out."""
     # Codes for characters that have an effect: before they are measured.
     columns = [
-        each._replace(title=safe(each.title), cells=[*map(safe, each.cells)]) for each in columns
+        raw._replace(title=safe(raw.title), cells=[*map(safe, raw.cells)]) for raw in columns
     ]
     shown, widths = _fit(columns, width)
-    cells = zip(*(each.cells for each in shown), strict=True)
+    cells = zip(*(column.cells for column in shown), strict=True)
     styles = zip(*map(_styles, shown), strict=True)
-    rows = [_row(texts, shown, widths, each) for texts, each in zip(cells, styles, strict=True)]
+    lines = [_row(texts, shown, widths, style) for texts, style in zip(cells, styles, strict=True)]
     if titles:
         title = _row([column.title for column in shown], shown, widths, ["bold"] * len(shown))
-        rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
-    return rows, [column.title for column in columns if column not in shown]
+        lines = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *lines]
+    return lines, [column.title for column in columns if column not in shown]
 
 
 def _styles(column: GridColumn) -> list[str]:
@@ -101,7 +101,7 @@ def _fit(columns: list[GridColumn], room: int) -> tuple[list[GridColumn], list[i
         gaps = _GAP * (len(shown) - 1)
         if sum(least) + gaps <= room or len(shown) <= 1:
             return shown, _shrink(wanted, least, room - gaps)
-        shown.remove(next((each for each in shown[:0:-1] if not each.stays), shown[-1]))
+        shown.remove(next((column for column in shown[:0:-1] if not column.stays), shown[-1]))
 
 
 def _shrink(wanted: list[int], least: list[int], room: int) -> list[int]:

@@ -64,10 +64,10 @@ def inline(text: doc.Text) -> Markup:
     return joined(*map(inline, text))
 
 
-def _to_line(line: doc.Line, said: Markup | str) -> Markup:
+def _to_line(line: doc.Line, text: Markup | str) -> Markup:
     """A link to what the timeline shows of a line of the log."""
     place = f"#line-{line.number}"
-    return element("a", said, href=place, class_="line", data_source=line.source)
+    return element("a", text, href=place, class_="line", data_source=line.source)
 
 
 def _item(node: doc.Item) -> Markup:
@@ -80,8 +80,8 @@ def _facts(nodes: Iterable[doc.Fact]) -> Markup:
         if node.label and node.label != last:
             parts.append(element("dt", capital(node.label)))
             last = node.label
-        said = joined(inline(node.text), ", ".join(node.entries))
-        parts.append(element("dd", said, html(node.children)))
+        content = joined(inline(node.text), ", ".join(node.entries))
+        parts.append(element("dd", content, html(node.children)))
     return element("dl", *parts)
 
 
@@ -113,21 +113,21 @@ def _findings(node: doc.Findings) -> Markup:
     return joined(shown_, element("details", element("summary", title), rest))
 
 
-def _card(each: doc.Finding) -> Markup:
-    python = None if each.python is None else element("code", each.python)
-    if python is not None and each.line is not None:
-        python = _to_line(each.line, python)
+def _card(finding: doc.Finding) -> Markup:
+    python = None if finding.python is None else element("code", finding.python)
+    if python is not None and finding.line is not None:
+        python = _to_line(finding.line, python)
     return element(
         "li",
-        element("span", _SEVERITIES[each.severity], class_=f"severity {each.severity}"),
+        element("span", _SEVERITIES[finding.severity], class_=f"severity {finding.severity}"),
         " ",
-        element("code", each.id),
-        element("span", each.stake, class_="stake") if each.stake else None,
+        element("code", finding.id),
+        element("span", finding.stake, class_="stake") if finding.stake else None,
         joined(" ", python),
-        element("pre", element("code", each.source)) if each.source else None,
-        element("p", each.text),
-        element("p", element("b", "Change: "), each.advice) if each.advice else None,
-        element("details", element("summary", "Where"), html(each.details)),
+        element("pre", element("code", finding.source)) if finding.source else None,
+        element("p", finding.text),
+        element("p", element("b", "Change: "), finding.advice) if finding.advice else None,
+        element("details", element("summary", "Where"), html(finding.details)),
     )
 
 
@@ -141,14 +141,14 @@ def table(node: doc.Table) -> Markup:
         for column in node.columns
         if any(row.get(column.key) is not None for row in node.rows)
     ] or list(node.columns)
-    rows = (element("tr", *(_cell(column, row) for column in columns)) for row in node.rows)
+    body = (element("tr", *(_cell(column, row) for column in columns)) for row in node.rows)
     return element(
         "div",
         element(
             "table",
             element("caption", element("span", node.caption)) if node.caption else None,
             element("thead", element("tr", *map(_title, columns))),
-            element("tbody", *rows),
+            element("tbody", *body),
             id=node.id,
             data_tools=node.tools,
         ),
@@ -172,16 +172,16 @@ def _title(column: doc.Column) -> Markup:
 
 
 def _cell(column: doc.Column, row: doc.Row) -> Markup:
-    value, said = row.get(column.key), shown(column, row)
+    value, text = row.get(column.key), shown(column, row)
     if value is None:
         return element("td", class_=_class(column))
-    if column.kind == "name" and isinstance(said, str):
-        said = doc.Code(said)
-    words = plain(said)
+    if column.kind == "name" and isinstance(text, str):
+        text = doc.Code(text)
+    words = plain(text)
     bar = _bar(value) if column.kind == "bar" else None
     exact = str(value) if column.kind in doc.NUMBERS and str(value) != words else None
     long = words if column.kind == "list" else None  # it may be cut
-    return element("td", inline(said), bar, class_=_class(column), data_value=exact, title=long)
+    return element("td", inline(text), bar, class_=_class(column), data_value=exact, title=long)
 
 
 def _bar(share: float) -> Markup:

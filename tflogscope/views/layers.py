@@ -25,8 +25,8 @@ def layers_section(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     rest = f" ({_SHOWN} of {table.height})" if table.height > _SHOWN else ""
 
     def full() -> Iterator[doc.Node]:
-        rows = room.rows(table, "layers")
-        yield doc.Table(_COLUMNS, rows, "Time by layer", "layers-table", tools=True)
+        layers = room.rows(table, "layers")
+        yield doc.Table(_COLUMNS, layers, "Time by layer", "layers-table", tools=True)
 
     both = doc.Brief([doc.Table(_COLUMNS, table.head(_SHOWN).to_dicts())]), doc.Full(full)
     yield doc.Section("Layers", both, "layers", brief=f", by time{rest}")
@@ -65,10 +65,10 @@ def step_strip(run: Run) -> Markup | None:
     ]
     svg = stretched_svg(bars, _WIDTH, _HEIGHT)
     name = steps["function"][0]
-    said = f"{count_of(len(took), 'later call')} of {name} in order: median {duration(median)}"
+    caption = f"{count_of(len(took), 'later call')} of {name} in order: median {duration(median)}"
     over = int((took > top).sum())
-    said += f"; {count_of(over, 'bar')} cut at {_CUT} medians" if over else ""
-    return element("figure", element("figcaption", said), svg, id="step-strip")
+    caption += f"; {count_of(over, 'bar')} cut at {_CUT} medians" if over else ""
+    return element("figure", element("figcaption", caption), svg, id="step-strip")
 
 
 def _named(first: int, size: int, count: int) -> str:

@@ -63,9 +63,9 @@ def _item(node: doc.Item, level: int) -> Iterator[str]:
 
 
 def _fact(node: doc.Fact, level: int) -> Iterator[str]:
-    said = escaped((node.text, first(node.entries, _ENTRIES)))
+    text = escaped((node.text, first(node.entries, _ENTRIES)))
     label = f"**{escaped(node.label)}** " if node.label else ""
-    yield f"- {label}{said}"
+    yield f"- {label}{text}"
     yield from _inside(node.children, level)
 
 
@@ -111,9 +111,9 @@ def escaped(text: doc.Text) -> str:
         return f"`{safe(text)}`"
     if not isinstance(text, (str, doc.Line, doc.Link)):
         return "".join(map(escaped, text))
-    said = _MARKS.sub(r"\\\g<0>", safe(plain(text)))
-    said = said.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@<!-- -->")
-    return _START.sub(r"\1\\", _URL.sub(r"\1\\.", said))
+    marked = _MARKS.sub(r"\\\g<0>", safe(plain(text)))
+    marked = marked.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@<!-- -->")
+    return _START.sub(r"\1\\", _URL.sub(r"\1\\.", marked))
 
 
 _DRAWN: dict[type, Callable[[Any, int], Iterator[str]]] = {

@@ -35,7 +35,7 @@ def notebook_html(run: Run) -> str:
 def run_html(run: Run) -> str:
     """Return what was recorded, how much ran eagerly and in graphs, and the functions, as HTML."""
     # Notebooks align cells to the right, so that each has to say it.
-    rows = (
+    cells = (
         element(
             "tr",
             element("th", fact.label, style=_LEFT),
@@ -46,7 +46,7 @@ def run_html(run: Run) -> str:
     return element(
         "table",
         element("caption", "tflogscope run"),
-        element("tbody", *rows),
+        element("tbody", *cells),
         class_=f"tflogscope {_NO_MATHEMATICS}",
     )
 
@@ -60,12 +60,12 @@ def _facts(run: Run) -> Iterator[Fact]:
         yield Fact(name[0].lower() + name[1:], f"{value}: {about}")
     yield from recorded_facts(facts.recorded)
     for mode, kind, what, counted, us in kind_rows(facts):
-        said = f"{counted.executions:,} executions"
-        said += "" if us is None else f", {duration(us)} in all"
+        text = f"{counted.executions:,} executions"
+        text += "" if us is None else f", {duration(us)} in all"
         if kind == "op":
             rewritten = facts.mode(mode).rewritten.executions
-            said += f", {rewritten:,} on {whose(facts)} kernels"
-        yield Fact(f"{mode} {what}", said)
+            text += f", {rewritten:,} on {whose(facts)} kernels"
+        yield Fact(f"{mode} {what}", text)
     called = facts.functions.filter(pl.col("calls") > 0)
     named = [
         f"{shorten(function or '?', _NAME_WIDTH)} {'' if uid is None else f'{uid} '}"

@@ -38,17 +38,17 @@ def onednn_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     has_executions = bool(facts.eager.kinds or facts.graph.kinds)
     has_kernels = has_executions or facts.rewrites.height > 0
     names = dict.fromkeys(facts.rewriters.kernels + facts.rewriters.primitives)
-    said: list[doc.Node] = []
+    children: list[doc.Node] = []
     if has_kernels:
-        said += [*_kernels(facts.rewrites, whose(facts)), *_nodes(facts)]
+        children += [*_kernels(facts.rewrites, whose(facts)), *_nodes(facts)]
     for library in facts.libraries:
-        said += _library(library)
+        children += _library(library)
     if facts.onednn is not None:
-        said += _primitives(facts.onednn)
+        children += _primitives(facts.onednn)
     section = doc.Section(
-        " and ".join(names) or "oneDNN", (*said, doc.Full(lambda: _tables(run, room))), "onednn"
+        " and ".join(names) or "oneDNN", (*children, doc.Full(lambda: _tables(run, room))), "onednn"
     )
-    return (section if said else doc.Full(lambda: (section,)),)
+    return (section if children else doc.Full(lambda: (section,)),)
 
 
 def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
@@ -75,8 +75,8 @@ def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
             yield doc.Fact(label, f"{here['count'].sum():,} {words}: ", entries)
             label = ""
     if phantoms := rewrites["never_ran"].sum():
-        said = f"{phantoms:,} of these never ran: their function was instantiated but not called"
-        yield doc.Fact("", said)
+        text = f"{phantoms:,} of these never ran: their function was instantiated but not called"
+        yield doc.Fact("", text)
 
 
 def _nodes(facts: Summary) -> Iterator[doc.Fact]:
@@ -86,13 +86,13 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         nodes = count_of(eligible.nodes, "eligible node")
         verb = "run" if eligible.nodes > 1 else "runs"
         of = f"{eligible.rewritten:,} of {nodes} {verb} on {whose(facts)}"
-        said = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
+        text = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
-        said = f"none is eligible for a {whose(facts)} kernel"
+        text = f"none is eligible for a {whose(facts)} kernel"
     reasons = eligible.reasons.select("nodes", "reason").rows()
     kept = [f"{reason} {nodes:,}" for nodes, reason in reasons]
     if eligible.nodes or kept:
-        yield doc.Fact("nodes", f"{said}; not rewritten: " if kept else said, kept)
+        yield doc.Fact("nodes", f"{text}; not rewritten: " if kept else text, kept)
 
 
 def _library(facts: Entry) -> Iterator[doc.Fact]:
@@ -103,14 +103,14 @@ def _library(facts: Entry) -> Iterator[doc.Fact]:
     yield doc.Fact("", "", _each(facts.implementations, "{name} {runs_or_time}"))
 
 
-def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
+def _each(table: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
     """Implementations and nodes in words: what ran, how often and for how long."""
-    said = []
-    for row in rows.to_dicts():
+    texts = []
+    for row in table.to_dicts():
         us, runs = row["us"], count_of(row["count"], "run")
         # oneDNN names no implementation of gemm_api; a line that can't be read has no primitive.
         named = " ".join(filter(None, (row.get("primitive"), row.get("implementation"))))
-        said.append(
+        texts.append(
             form.format(
                 name=named or shorten(row.get("node") or row.get("kernel") or "?", _NAME),
                 runs=runs,
@@ -119,18 +119,18 @@ def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
                 share=percent(us or 0, whole),
             )
         )
-    return said
+    return texts
 
 
 def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     header = facts.header
-    said = [
+    parts = [
         header.isa or (None if header.version else "unknown (no header)"),
         "ISA not logged" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         f"{count_of(header.threads, 'thread')} (at startup)" if header.threads else None,
     ]
-    yield doc.Fact("build", " · ".join(part for part in said if part))
+    yield doc.Fact("build", " · ".join(part for part in parts if part))
     if facts.exec_lines:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
@@ -149,15 +149,15 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
 
 
 def _runs(facts: Entry) -> Iterator[doc.Fact]:
-    total, known = facts.exec_us, facts.implementations.drop_nulls("primitive")
-    read = int(known["count"].sum())
+    total, parsed = facts.exec_us, facts.implementations.drop_nulls("primitive")
+    read = int(parsed["count"].sum())
     count, unread = count_of(read, "primitive"), facts.exec_lines - read
     but = f"; {count_of(unread, 'more line')} can't be parsed" if unread else ""
     if not read:
         yield doc.Fact("runs", f"{count_of(facts.exec_lines, 'line')}, none can be parsed")
         return
     yield doc.Fact("runs", f"{count}, {duration(total)}; {_links(facts.links)}{but}")
-    yield doc.Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
+    yield doc.Fact("time", "", _each(parsed, "{name} {time} ({share})", total), lines=2)
     if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))
     if facts.reference_implementations.height:
@@ -172,19 +172,19 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "problem")
-        said = f"first runs {once} on average ({count}), later runs {later}"
-        yield doc.Fact("warm-up", said)
+        text = f"first runs {once} on average ({count}), later runs {later}"
+        yield doc.Fact("warm-up", text)
 
 
 def _links(links: Mapping[str, int]) -> str:
     """For how many primitives it is known which op ran them, and how sure that is."""
-    known = {link: links[link] for link in _LINKED if links.get(link)}
+    matched = {link: links[link] for link in _LINKED if links.get(link)}
     unknown = links.get("none", 0)
-    if not known:
+    if not matched:
         return "not matched to ops"
-    if not unknown and len(known) == 1:
-        return f"all matched to an op ({next(iter(known))})"
-    sure = ", ".join(f"{count:,} {link}" for link, count in known.items())
+    if not unknown and len(matched) == 1:
+        return f"all matched to an op ({next(iter(matched))})"
+    sure = ", ".join(f"{count:,} {link}" for link, count in matched.items())
     rest = f"; {unknown:,} not matched" if unknown else ""
     return f"matched to an op: {sure}{rest}"
 
@@ -207,14 +207,14 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     names, knows = whose(facts), facts.rewriters.knows
     if run.nodes.height:
         yield _way(run)
-        rows, caption = _by_op(run).to_dicts(), f"Ops in graph functions that {knows}"
-        yield doc.Table(doc.columns("eligible"), rows, caption, "eligible-table", tools=True)
+        table, caption = _by_op(run).to_dicts(), f"Ops in graph functions that {knows}"
+        yield doc.Table(doc.columns("eligible"), table, caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
             caption = f"Why nodes that {knows} were not rewritten"
             yield doc.Table(doc.columns("reasons"), reasons, caption, "reasons-table")
     if facts.rewrites.height:
-        rows, caption = facts.rewrites.to_dicts(), f"Rewrites to {names} kernels"
-        yield doc.Table(doc.columns("rewrites"), rows, caption, "rewrites-table")
+        table, caption = facts.rewrites.to_dicts(), f"Rewrites to {names} kernels"
+        yield doc.Table(doc.columns("rewrites"), table, caption, "rewrites-table")
     for library in facts.libraries:
         id_ = f"primitives-{library.library.lower()}-table"
         yield _implementations(library.implementations, library.exec_us, library.library, id_)
@@ -222,8 +222,8 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         yield doc.Paragraph("The log has no oneDNN verbose lines; record with ONEDNN_VERBOSE=1.")
     elif facts.onednn is not None:
         if facts.onednn.implementations.height:
-            rows, whole = facts.onednn.implementations, facts.onednn.exec_us
-            yield _implementations(rows, whole, "oneDNN", "primitives-table")
+            table, whole = facts.onednn.implementations, facts.onednn.exec_us
+            yield _implementations(table, whole, "oneDNN", "primitives-table")
         problems = _problems(run)
         if problems.height:
             kept = room.rows(problems, "problems of primitives")
@@ -233,12 +233,12 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
 
 def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: str) -> doc.Table:
     """Shares only where lines have times."""
-    rows = [
+    shares = [
         {**row, "share": None if whole is None else percent(row["us"] or 0, whole)}
         for row in frame.to_dicts()
     ]
     caption = f"{name} time by primitive and implementation"
-    return doc.Table(doc.columns("implementations"), rows, caption, id_, tools=True)
+    return doc.Table(doc.columns("implementations"), shares, caption, id_, tools=True)
 
 
 def _problems(run: Run) -> pl.DataFrame:

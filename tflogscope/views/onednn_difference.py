@@ -23,12 +23,12 @@ def time_sentence(facts: Facts) -> str:
     how = "as fast" if ratio > 1 else "as long"
     times = f"{max(ratio, 1 / ratio):.1f} times {how}"
     same = max(ratio, 1 / ratio) < _SAME
-    said = "(unchanged)" if same else f"(was {duration(was)}, {times})"
+    change = "(unchanged)" if same else f"(was {duration(was)}, {times})"
     both = facts["both"]
     equal = f"{len(both)} of {max(facts['before'], facts['after'])} problems are equal"
     changed = {_changed(row) for row in both if row["implementations_before"]} - {""}
     kinds = f"; {', '.join(sorted(changed)[:3])}" if changed else ""
-    return f"{count} in {duration(now)} {said}; {equal}{kinds}"
+    return f"{count} in {duration(now)} {change}; {equal}{kinds}"
 
 
 def _changed(row: Facts) -> str:
@@ -40,9 +40,9 @@ def problems_section(facts: Facts | None) -> Iterator[Node]:
     """The problems that both runs have."""
     if not facts or not facts["both"]:
         return
-    rows = [
+    problems = [
         {**row, "name": f"{row['primitive']} {row['problem']}", "changed": _changed(row)}
         for row in facts["both"]
     ]
-    shown = [Table(columns("diff-problems"), rows[:_SHOWN]), *left_out(len(rows), _SHOWN)]
+    shown = [Table(columns("diff-problems"), problems[:_SHOWN]), *left_out(len(problems), _SHOWN)]
     yield Section("oneDNN problems common to both", shown)

@@ -25,17 +25,17 @@ def _said(facts: Facts) -> Iterator[doc.Node]:
     created = f", {made} in {duration(facts['created_us'])}" if facts["created"] else ""
     ran = f"{count_of(facts['runs'], 'run')} in {duration(facts['total_us'])}{created}, "
     yield doc.Paragraph(f"{ran}{count_of(len(facts['problems']), 'problem')}.")
-    rows = [{**problem, "line": problem["lines"][0]} for problem in facts["problems"]]
-    if rows:
-        yield doc.Table(doc.columns("primitive-problems"), rows[:_SHOWN])
-    yield from doc.left_out(len(rows), _SHOWN)
+    problems = [{**problem, "line": problem["lines"][0]} for problem in facts["problems"]]
+    if problems:
+        yield doc.Table(doc.columns("primitive-problems"), problems[:_SHOWN])
+    yield from doc.left_out(len(problems), _SHOWN)
 
 
-def _refused(rows: list[Facts]) -> Iterator[doc.Section]:
+def _refused(skipped: list[Facts]) -> Iterator[doc.Section]:
     """Why implementations were skipped."""
-    said: list[doc.Node] = [doc.Item(_refusal(row)) for row in rows[:_SHOWN]]
-    if said:
-        yield doc.Section("Implementations skipped", said)
+    items: list[doc.Node] = [doc.Item(_refusal(row)) for row in skipped[:_SHOWN]]
+    if items:
+        yield doc.Section("Implementations skipped", items)
 
 
 def _refusal(row: Facts) -> doc.Text:

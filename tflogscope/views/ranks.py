@@ -44,7 +44,7 @@ def ranks_sections(facts: Facts) -> Sequence[doc.Node]:
 
 def describe_differences(facts: Facts) -> list[str]:
     """A sentence for each difference, the odd ranks first."""
-    said = []
+    sentences = []
     for difference in facts["differences"]:
         who = f"{_named(', '.join(difference['odd']))}: " if difference["odd"] else "ranks differ: "
         by_value: dict[str, list[str]] = {}
@@ -52,9 +52,9 @@ def describe_differences(facts: Facts) -> list[str]:
             by_value.setdefault(value, []).append(rank)
         shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
         values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in shown)
-        said.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
+        sentences.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
     equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
-    return said or [f"None: releases, settings, {equal} are equal."]
+    return sentences or [f"None: releases, settings, {equal} are equal."]
 
 
 def _shortened(values: Sequence[str]) -> list[str]:
@@ -71,16 +71,16 @@ def describe_stragglers(facts: Facts) -> list[str]:
         return ["Workers wait for no other worker: the coordinator hands out their steps."]
     if not facts["steps"]:
         return ["Unknown: the ranks call no function."]
-    slow, said = facts["slow"], []
+    slow, sentences = facts["slow"], []
     if slow is None:
-        said.append("No consistent straggler.")
+        sentences.append("No consistent straggler.")
     elif not facts["skew_us"]:
-        said.append(
+        sentences.append(
             f"{_named(slow['rank'])} is slowest in {slow['steps']} of {slow['of']} steps after the "
             f"first, by {duration(slow['wait_us'])} (median)."
         )
     else:
-        said.append(
+        sentences.append(
             f"{_named(slow['rank'])} comes last in {slow['steps']} of {slow['of']} steps after the "
             f"first. The fastest rank waits {duration(slow['wait_us'])} (median) in a step "
             f"of {duration(slow['step_us'])}."
@@ -88,13 +88,13 @@ def describe_stragglers(facts: Facts) -> list[str]:
     skew = facts["skew_us"]
     if skew:
         offsets = ", ".join(f"{_named(rank)} {value:+,.0f} µs" for rank, value in skew.items())
-        said.append(f"Clock offsets from the median, by the end of collectives: {offsets}.")
+        sentences.append(f"Clock offsets from the median, by the end of collectives: {offsets}.")
     else:
-        said.append(
+        sentences.append(
             "The logs have no collectives, so nothing shows that ranks wait; the longest call "
             "counts as last."
         )
-    return said
+    return sentences
 
 
 def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
@@ -104,7 +104,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         Column("spread_us", "spread", "us"),
         *(Column(name, name, "share") for name in (_named(r["rank"]) for r in steps[0]["ranks"])),
     ]
-    rows: list[doc.Row] = [
+    cells: list[doc.Row] = [
         {
             "step": step["step"],
             "last": step["slowest"],
@@ -113,7 +113,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         }
         for step in steps[:_ROWS]
     ]
-    yield doc.Table(columns, rows, more="--json has all")
+    yield doc.Table(columns, cells, more="--json has all")
     yield doc.Paragraph("time of the call / time in collectives")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
@@ -126,16 +126,16 @@ def _named(label: str) -> str:
 
 def _both(rank: Facts) -> str:
     both = (rank["took_us"], rank["collective_us"])
-    return " / ".join(duration(each) for each in both if each is not None)
+    return " / ".join(duration(us) for us in both if us is not None)
 
 
 def _heat_map(facts: Facts) -> Markup:
     steps = facts["steps"][:_STEPS]
-    rows = len(facts["ranks"])
+    height = len(facts["ranks"])
     cells: list[Markup] = []
     for column, step in enumerate(steps):
         inside = [rank["collective_us"] for rank in step["ranks"]]
-        most = max((each for each in inside if each is not None), default=0)
+        most = max((us for us in inside if us is not None), default=0)
         for row, rank in enumerate(step["ranks"]):
             if rank["collective_us"] is None:
                 continue
@@ -153,8 +153,8 @@ def _heat_map(facts: Facts) -> Markup:
                 )
             )
     label = (
-        f"{rows} ranks (rows) by {len(steps)} steps; darker cells are later arrivals, relative to "
-        "the rank's step time"
+        f"{height} ranks (rows) by {len(steps)} steps; darker cells are later arrivals, relative "
+        "to the rank's step time"
     )
     return element(
         "figure",
@@ -162,7 +162,7 @@ def _heat_map(facts: Facts) -> Markup:
             "svg",
             *cells,
             width=len(steps) * _CELL,
-            height=rows * _CELL,
+            height=height * _CELL,
             role="img",
             aria_label=label,
         ),

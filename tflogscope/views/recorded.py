@@ -18,10 +18,10 @@ _WHOLE_TIMES = 10  # from which on a ratio has no digit after the point
 
 def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     """What was recorded; on a page also by which program, from which files."""
-    said = run.summary.recorded
+    log = run.summary.recorded
     full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
     slowed = slowed_fact(run.summary.slowed)
-    return doc.Section("What was recorded", (*recorded_facts(said), *slowed, full), "recorded")
+    return doc.Section("What was recorded", (*recorded_facts(log), *slowed, full), "recorded")
 
 
 def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
@@ -43,74 +43,74 @@ def slowed_text(slowed: Entry) -> str:
     return text
 
 
-def recorded_facts(said: Entry) -> Iterator[doc.Fact]:
+def recorded_facts(log: Entry) -> Iterator[doc.Fact]:
     """The log, its format, when it was written, what its lines are."""
-    yield doc.Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
-    if said.envelope:
-        process = f" · {said.process}" if said.process else ""
-        yield doc.Fact("wrapper", f"{said.envelope}{process}")
-    yield doc.Fact("format", " · ".join(_format(said)))
-    if said.span_us is not None:
-        span = f"{moment(said.first)} to {(moment(said.last) or '')[11:]}"
-        yield doc.Fact("time", f"{span} ({duration(said.span_us)})")
+    yield doc.Fact("log", f"{size_of(log.bytes)}: {first(log.sources, _SOURCES_SHOWN)}")
+    if log.envelope:
+        process = f" · {log.process}" if log.process else ""
+        yield doc.Fact("wrapper", f"{log.envelope}{process}")
+    yield doc.Fact("format", " · ".join(_format(log)))
+    if log.span_us is not None:
+        span = f"{moment(log.first)} to {(moment(log.last) or '')[11:]}"
+        yield doc.Fact("time", f"{span} ({duration(log.span_us)})")
     kinds = {
-        "used": said.recognised,
-        "recognized but unused": said.ignored,
-        "unrecognized": said.unknown,
-        "continuation": said.continuation,
-        "blank": said.blank,
+        "used": log.recognised,
+        "recognized but unused": log.ignored,
+        "unrecognized": log.unknown,
+        "continuation": log.continuation,
+        "blank": log.blank,
     }
     counted = [f"{count:,} {words}" for words, count in kinds.items() if count]
-    yield doc.Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
-    if said.torn:
-        yield doc.Fact("torn", _torn(said))
+    yield doc.Fact("lines", f"{log.lines:,}: {', '.join(counted)}")
+    if log.torn:
+        yield doc.Fact("torn", _torn(log))
 
 
-def _torn(said: Entry) -> str:
+def _torn(log: Entry) -> str:
     """What met in mid-line, what became of it, and how to record without it."""
-    unread = said.onednn_unread_lines
+    unread = log.onednn_unread_lines
     but = f", except {count_of(unread, 'oneDNN line')}" if unread else ""
-    if _all_behind_others(said):
+    if _all_behind_others(log):
         return (
-            f"{count_of(said.torn, 'line')} with other text before TensorFlow's records, such as "
+            f"{count_of(log.torn, 'line')} with other text before TensorFlow's records, such as "
             f"a progress bar or timestamps; all parsed{but}."
         )
-    if not said.onednn_verbose_lines:
+    if not log.onednn_verbose_lines:
         return (
-            f"{count_of(said.torn, 'line')}: other text, such as the program's standard output, "
+            f"{count_of(log.torn, 'line')}: other text, such as the program's standard output, "
             f"is mixed into TensorFlow's records; all separated{but}."
         )
     return (
-        f"{count_of(said.torn, 'line')}: standard output (oneDNN or the program) is mixed into "
+        f"{count_of(log.torn, 'line')}: standard output (oneDNN or the program) is mixed into "
         f"standard error (TensorFlow); all separated{but}. Two files would prevent this, "
         "but then primitives can't be matched to ops."
     )
 
 
-def _all_behind_others(said: Entry) -> bool:
+def _all_behind_others(log: Entry) -> bool:
     """Whether there are records of TensorFlow, and not one of them begins its line."""
-    return said.tensorflow_dialect is None and said.vlog_level is not None
+    return log.tensorflow_dialect is None and log.vlog_level is not None
 
 
-def _format(said: Entry) -> list[str]:
-    release, level = said.tensorflow_version, said.vlog_level
+def _format(log: Entry) -> list[str]:
+    release, level = log.tensorflow_version, log.vlog_level
     tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
-    if _all_behind_others(said):
-        found = [f"{tensorflow} after other text · VLOG level {level}"]
-    elif said.tensorflow_dialect is None:
-        found = [f"no {tensorflow} records"]
+    if _all_behind_others(log):
+        parts = [f"{tensorflow} after other text · VLOG level {level}"]
+    elif log.tensorflow_dialect is None:
+        parts = [f"no {tensorflow} records"]
     else:
-        found = [
-            f"{tensorflow}{' ·' if release else ''} {said.tensorflow_dialect}",
+        parts = [
+            f"{tensorflow}{' ·' if release else ''} {log.tensorflow_dialect}",
             "VLOG level unknown" if level is None else f"VLOG level {level}",
         ]
-    version, lines = said.onednn_version, said.onednn_verbose_lines
-    if said.mkl_lines:
-        found.append(count_of(said.mkl_lines, "oneMKL line"))
+    version, lines = log.onednn_version, log.onednn_verbose_lines
+    if log.mkl_lines:
+        parts.append(count_of(log.mkl_lines, "oneMKL line"))
     if not lines:
-        return [*found, "no oneDNN lines"]
-    found.append(f"oneDNN {version}" if version else "oneDNN (no header)")
-    return [*found, count_of(lines, "verbose line")]
+        return [*parts, "no oneDNN lines"]
+    parts.append(f"oneDNN {version}" if version else "oneDNN (no header)")
+    return [*parts, count_of(lines, "verbose line")]
 
 
 def moment(microseconds: int | None, precision: str = "milliseconds") -> str | None:
@@ -118,10 +118,10 @@ def moment(microseconds: int | None, precision: str = "milliseconds") -> str | N
     if microseconds is None:
         return None
     try:
-        found = datetime.fromtimestamp(microseconds / 1e6, UTC).replace(tzinfo=None)
+        time = datetime.fromtimestamp(microseconds / 1e6, UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
         return "a time out of range"
-    return found.isoformat(" ", precision)
+    return time.isoformat(" ", precision)
 
 
 # ---- where a page comes from ---------------------------------------------------------------------
@@ -129,9 +129,9 @@ def moment(microseconds: int | None, precision: str = "milliseconds") -> str | N
 
 def _origin(run: Run) -> Iterator[doc.Fact]:
     """The inputs, and what `tflogscope record` wrote above the log, which may hold anything."""
-    for each in run.inputs:
-        size = "" if each.size is None else f", {each.size:,} bytes"
-        yield doc.Fact("input", (doc.Code(each.name), f"{size}, SHA-256 ", doc.Code(each.sha256)))
+    for file in run.inputs:
+        size = "" if file.size is None else f", {file.size:,} bytes"
+        yield doc.Fact("input", (doc.Code(file.name), f"{size}, SHA-256 ", doc.Code(file.sha256)))
     header: Mapping[str, Any] = run.recorded_as or {}
     command = header.get("command")
     if isinstance(command, list):
@@ -179,9 +179,9 @@ def _of_a_page(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     if room.notes:
         yield doc.Paragraph("Omitted to keep this page small (use tflogscope report --full):")
         yield from (doc.Item(note) for note in room.notes)
-    rows = run.coverage.to_dicts()
+    kinds = run.coverage.to_dicts()
     columns = [
         Column(name, name.replace("_", " "), "text" if isinstance(value, str) else "count")
-        for name, value in (rows[0] if rows else {}).items()
+        for name, value in (kinds[0] if kinds else {}).items()
     ]
-    yield doc.Table(columns, rows, "Log lines by kind", "coverage-table")
+    yield doc.Table(columns, kinds, "Log lines by kind", "coverage-table")

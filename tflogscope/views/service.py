@@ -27,15 +27,15 @@ def service_section(facts: Summary) -> Iterator[doc.Node]:
     if not threads_of_service(facts.functions):
         return
     functions = facts.functions.drop_nulls("service").to_dicts()
-    rows = [{"function": row["function"] or "?", **row["service"]} for row in functions]
-    rows = [
+    latencies = [{"function": row["function"] or "?", **row["service"]} for row in functions]
+    latencies = [
         {**row, "threads": len(row["threads"]), "calls_per_s": _rate(row["calls_per_s"])}
-        for row in rows
+        for row in latencies
     ]
-    rows.sort(key=lambda row: -row["calls"])
-    rest = f" ({_SHOWN} of {len(rows)}; all: --json)" if len(rows) > _SHOWN else ""
-    table = doc.Table(_COLUMNS, rows, "Latency by function", "service-table", tools=True)
-    both = doc.Brief([doc.Table(_COLUMNS, rows[:_SHOWN])]), doc.Full(lambda: [table])
+    latencies.sort(key=lambda row: -row["calls"])
+    rest = f" ({_SHOWN} of {len(latencies)}; all: --json)" if len(latencies) > _SHOWN else ""
+    table = doc.Table(_COLUMNS, latencies, "Latency by function", "service-table", tools=True)
+    both = doc.Brief([doc.Table(_COLUMNS, latencies[:_SHOWN])]), doc.Full(lambda: [table])
     yield doc.Section("Latency", both, "service", brief=f", all calls of a function{rest}")
 
 

@@ -30,16 +30,16 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     """
     head = frame.head(limit)
     filled = [name for name in frame.columns if head[name].count()] or frame.columns
-    rows = head.select(filled).with_columns(_texts(head.select(filled))).to_dicts()
+    cells = head.select(filled).with_columns(_texts(head.select(filled))).to_dicts()
     columns = [_column(frame[name], "rewrite" in frame.columns) for name in filled]
-    said: list[Node] = [Table(columns, rows, more="-o FILE writes all")]
+    nodes: list[Node] = [Table(columns, cells, more="-o FILE writes all")]
     where = ""
     if frame.height > limit:
-        said.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
+        nodes.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
         where = " in these rows"
     if empty := [name for name in frame.columns if name not in filled]:
-        said.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))
-    return said
+        nodes.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))
+    return nodes
 
 
 def sorted_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -58,7 +58,7 @@ def ops_on_screen(ops: pl.DataFrame) -> pl.DataFrame:
     share = pl.when(time.sum() > 0).then(time / time.sum())
     shares = {"share": share, "cumulative": share.cum_sum()}
     ops = ops.with_columns(
-        *(pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()),
+        *(pl.format("{}%", (100 * part).round(1)).alias(name) for name, part in shares.items()),
         kernel=pl.when(pl.col("kernel") != pl.col("op")).then("kernel"),
     )
     idle = {

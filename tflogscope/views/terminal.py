@@ -134,7 +134,7 @@ class _Pen:
             self._gap()
 
     def _table(self, node: doc.Table, indent: int) -> None:
-        columns = [_column(each, node) for each in brief_columns(node)]
+        columns = [_column(column, node) for column in brief_columns(node)]
         left_out = grid.draw_grid(columns, self._console, indent=indent, titles=node.titles)
         self._begun = True
         if left_out and node.titles:

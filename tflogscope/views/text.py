@@ -111,5 +111,5 @@ def make_console(
 
 def _asked_width() -> int | None:
     """What COLUMNS says; None if it is not set, or is not a number of cells."""
-    asked = whole(os.environ.get("COLUMNS", ""))
-    return asked if asked and asked < 10_000 else None
+    width = whole(os.environ.get("COLUMNS", ""))
+    return width if width and width < 10_000 else None

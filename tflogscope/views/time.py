@@ -33,22 +33,22 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     A phase with less than the share `least` of the run, and little of what repeats, is part of
     the row `other`.
     """
-    known = _parts(run)
-    if not known["us"].sum():  # no phase is known, or all is in one µs
+    phases = _parts(run)
+    if not phases["us"].sum():  # no phase is known, or all is in one µs
         return
     repeats = pl.col("repeats_us").fill_null(0)
     small = (pl.col("share") < least) & (repeats <= _REPEATS * repeats.sum())
-    few = known.filter(small, pl.col("us") > 0)
-    rows = known.filter(~small).to_dicts()
+    few = phases.filter(small, pl.col("us") > 0)
+    shown = phases.filter(~small).to_dicts()
     if few.height:
-        rows.append({"phase": "other", **_sum(few)})
-    rows.append({"phase": "total", **_sum(known)})
+        shown.append({"phase": "other", **_sum(few)})
+    shown.append({"phase": "total", **_sum(phases)})
     nodes: list[doc.Node] = [
-        doc.Table(_COLUMNS, rows, "Wall time of the recorded run", "time-table"),
+        doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
     ]
-    if tail := _after_ops(known):
+    if tail := _after_ops(phases):
         nodes.append(doc.Paragraph(f"Python: {tail}."))
-    nodes += _busiest(rows, run)
+    nodes += _busiest(shown, run)
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
         named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
@@ -56,9 +56,9 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     where = " in the recorded run"
     if threads := threads_of_service(run.summary.functions):
         where = f" in the {len(threads)} threads that call functions"
-        if any(row["phase"] == PHASE_NAMES["python"] for row in rows):
-            said = "Python: between calls, also while threads wait for requests."
-            nodes.append(doc.Paragraph(said))
+        if any(row["phase"] == PHASE_NAMES["python"] for row in shown):
+            text = "Python: between calls, also while threads wait for requests."
+            nodes.append(doc.Paragraph(text))
     yield doc.Section("Where the time went", nodes, "time", brief=where)
 
 
@@ -67,25 +67,25 @@ def _sum(phases: pl.DataFrame) -> dict[str, float]:
     return {name: round(float(phases[name].sum()), 9) for name in names}  # shares add up to 1.0
 
 
-def _after_ops(known: pl.DataFrame) -> str:
+def _after_ops(phases: pl.DataFrame) -> str:
     """How much of Python's one-time share is behind the last op, if it is much."""
     of_python = pl.col("id") == "python"
-    last = known.filter(~of_python)["end"].max()
+    last = phases.filter(~of_python)["end"].max()
     if last is None:  # nothing else took time
         return ""
     behind = (pl.col("end") - last).dt.total_microseconds()
-    tail = known.filter(of_python).select(pl.min_horizontal(behind, "once")).fill_null(0)
+    tail = phases.filter(of_python).select(pl.min_horizontal(behind, "once")).fill_null(0)
     us = sum(tail.to_series())
-    if not us or us < _LEAST * float(known["us"].sum()):
+    if not us or us < _LEAST * float(phases["us"].sum()):
         return ""
     return f"{duration(us)} of this is after the last op; the log shows nothing there"
 
 
-def _busiest(rows: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
+def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     """The busiest op, where compute has a row: nodes run beside each other, so theirs is not
     the time of the phase.
     """
-    of = busiest_of(run) if any(row["phase"] == "compute" for row in rows) else None
+    of = busiest_of(run) if any(row["phase"] == "compute" for row in shown) else None
     if of:
         place = (" at ", doc.Code(of.python)) if of.python else ""
         share = f" takes {percent(of.share, 1)} of node time (the sum over all threads)."
@@ -96,8 +96,8 @@ def _parts(run: Run) -> pl.DataFrame:
     """Phases that are known: id, phase (its name), us, once and repeats_us (null: log), share."""
     threads = threads_of_service(run.summary.functions)
     time = time_of_service(run, threads) if threads else run.time
-    known = looked_up(time.drop_nulls("wall_us"), run.repeated, "phase")
-    return known.with_columns(
+    phases = looked_up(time.drop_nulls("wall_us"), run.repeated, "phase")
+    return phases.with_columns(
         pl.col("phase").replace(PHASE_NAMES),
         id="phase",
         us="wall_us",
@@ -106,9 +106,9 @@ def _parts(run: Run) -> pl.DataFrame:
     )
 
 
-def _sums(known: pl.DataFrame) -> str:
+def _sums(phases: pl.DataFrame) -> str:
     """The sums of `_parts` in words."""
-    whole, once, repeats = (float(known[name].sum()) for name in ("us", "once", "repeats_us"))
+    whole, once, repeats = (float(phases[name].sum()) for name in ("us", "once", "repeats_us"))
     sums = {"one-time": once, "repeated": repeats, "logging overhead": whole - once - repeats}
     parts = [f"{duration(took)} {name}" for name, took in sums.items() if took >= 1]
     return f"{duration(whole)} in all: {', '.join(parts)}"
@@ -121,24 +121,24 @@ _WIDTH, _HEIGHT = 1000, 20
 
 def time_bar(run: Run) -> Markup | None:
     """The bar, and the names of what is in it; None where the log has no times."""
-    known = _parts(run).filter(pl.col("us") > 0)
-    whole = float(known["us"].sum())
+    phases = _parts(run).filter(pl.col("us") > 0)
+    whole = float(phases["us"].sum())
     if not whole:
         return None
     left, parts, names = 0.0, list[Markup](), list[Markup]()
-    for phase, name, took in known.select("id", "phase", "us").rows():
-        said = f"{name} {duration(took)}, {percent(took, whole)}"
-        tail = _after_ops(known) if phase == "python" else ""
-        said += f" ({tail})" * bool(tail)
+    for phase, name, took in phases.select("id", "phase", "us").rows():
+        label = f"{name} {duration(took)}, {percent(took, whole)}"
+        tail = _after_ops(phases) if phase == "python" else ""
+        label += f" ({tail})" * bool(tail)
         size = took / whole * _WIDTH
         place = {"x": round(left, 2), "y": 0, "width": round(size, 2), "height": _HEIGHT}
-        parts.append(element("rect", element("title", said), class_=f"phase {phase}", **place))
+        parts.append(element("rect", element("title", label), class_=f"phase {phase}", **place))
         left += size
         if took >= _LEAST * whole:
             swatch = element("span", class_=f"swatch phase {phase}", aria_hidden="true")
-            names.append(element("li", swatch, said))
+            names.append(element("li", swatch, label))
     svg = stretched_svg(parts, _WIDTH, _HEIGHT)
-    title = f"Wall time of the recorded run: {_sums(known)}"
+    title = f"Wall time of the recorded run: {_sums(phases)}"
     return element(
         "figure", element("figcaption", title), svg, element("ul", *names), id="time-bar"
     )

@@ -140,8 +140,8 @@ def round_step(least: float) -> int:
     """The least round number of ns that is not less than this."""
     if least > 30 * _SECOND:
         longer = (step * _SECOND for step in _MINUTE_STEPS)
-        found = next((each for each in longer if each >= least), 0)
-        return found or -(-int(least) // (86400 * _SECOND)) * 86400 * _SECOND
+        size_ = next((minutes for minutes in longer if minutes >= least), 0)
+        return size_ or -(-int(least) // (86400 * _SECOND)) * 86400 * _SECOND
     size = 1000
     while True:
         for step in _STEPS:
@@ -238,17 +238,17 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
     """What TensorFlow instantiated in a gap."""
     if not functions:
         return ""
-    known = [us for _, us in functions if us is not None]
-    took = f" in {duration(sum(known))}" if known else ""
+    times = [us for _, us in functions if us is not None]
+    took = f" in {duration(sum(times))}" if times else ""
     who = functions[0][0] if len(functions) == 1 else count_of(len(functions), "function")
     return f"{who} instantiated{took}"
 
 
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     console.print()
-    said = [f"{_BLOCKS} busy share of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
+    parts = [f"{_BLOCKS} busy share of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
     if any(lane.traced for lane in activity.lanes):
-        said.append("T first call after tracing")
+        parts.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
-        said.append("│ started; no end in the log")
-    print_paragraph(" · ".join(said), console)
+        parts.append("│ started; no end in the log")
+    print_paragraph(" · ".join(parts), console)

@@ -32,10 +32,10 @@ def charts(series: Sequence[Facts], figures: Sequence[tuple[str, str]]) -> list[
 
 def describe_changes(series: Sequence[Facts]) -> list[str]:
     """A sentence for each change."""
-    said = []
-    for each in series:
-        name = f"{each['series']}: " if each["series"] else ""
-        for change in each["changes"]:
+    sentences = []
+    for entry in series:
+        name = f"{entry['series']}: " if entry["series"] else ""
+        for change in entry["changes"]:
             sides = " → ".join(
                 _value(change["figure"], change[side]) for side in ("before", "after")
             )
@@ -43,10 +43,10 @@ def describe_changes(series: Sequence[Facts]) -> list[str]:
                 f"{op['op']} " + " → ".join(_op(change, op[side]) for side in ("before", "after"))
                 for op in change["ops"]
             )
-            said.append(
+            sentences.append(
                 f"{name}{_since(change)}: {change['title']} {sides}" + (f"; {ops}" if ops else "")
             )
-    return said or ["No change beyond run-to-run noise."]
+    return sentences or ["No change beyond run-to-run noise."]
 
 
 def _since(change: Facts) -> str:
@@ -69,29 +69,29 @@ def _chart(series: Sequence[Facts], key: str, title: str) -> Markup | None:
 
     None if it is the same in all runs.
     """
-    rows = [row for each in series for row in each["runs"]]
-    known = [row[key] for row in rows if row[key] is not None]
-    if len({*known}) < 2:
+    runs = [row for entry in series for row in entry["runs"]]
+    values = [row[key] for row in runs if row[key] is not None]
+    if len({*values}) < 2:
         return None
-    top, step = max(known) or 1, _WIDTH / max(len(rows) - 1, 1)
-    order = sorted(rows, key=lambda row: row["start"])
+    top, step = max(values) or 1, _WIDTH / max(len(runs) - 1, 1)
+    order = sorted(runs, key=lambda row: row["start"])
     x = {row["run"]: _LEFT + place * step for place, row in enumerate(order)}
-    shown = [each for each in series if any(row[key] is not None for row in each["runs"])]
+    shown = [entry for entry in series if any(row[key] is not None for row in entry["runs"])]
     marks = [
         mark
-        for number, each in enumerate(shown)
-        for mark in _series(each, key, x, top, COLOURS[number % len(COLOURS)])
+        for number, entry in enumerate(shown)
+        for mark in _series(entry, key, x, top, COLOURS[number % len(COLOURS)])
     ]
     names = [
-        element("text", each["series"] or "all runs", x=_LEFT + _WIDTH + 14, y=14 + 16 * number,
+        element("text", entry["series"] or "all runs", x=_LEFT + _WIDTH + 14, y=14 + 16 * number,
                 fill=COLOURS[number % len(COLOURS)])
-        for number, each in enumerate(shown[:_NAMED])
+        for number, entry in enumerate(shown[:_NAMED])
     ]  # fmt: skip
     axis = [
         element("text", _value(key, value), x=_LEFT - 8, y=y, text_anchor="end", opacity=0.75)
         for value, y in ((top, 12), (0, _HEIGHT))
     ]
-    said = f"{title}: {len(known)} runs, {_value(key, min(known))} to {_value(key, max(known))}"
+    label = f"{title}: {len(values)} runs, {_value(key, min(values))} to {_value(key, max(values))}"
     drawn = element(
         "svg",
         *axis,
@@ -100,7 +100,7 @@ def _chart(series: Sequence[Facts], key: str, title: str) -> Markup | None:
         viewBox=f"0 0 {_LEFT + _WIDTH + _RIGHT} {_HEIGHT + 6}",
         width="100%",
         role="img",
-        aria_label=said,
+        aria_label=label,
         font_family="system-ui, sans-serif",
         font_size=12,
         fill="currentColor",

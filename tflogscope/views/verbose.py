@@ -11,53 +11,53 @@ from tflogscope.views import document as doc
 
 def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:
     """What is beside the primitives that ran."""
-    said = facts.verbose
-    yield from _graph(said)
-    if said.external.height:
-        yield doc.Fact("external", "kernels from other libraries: ", _each(said.external.rows()))
-    if said.refused.height:
-        yield doc.Fact("refused", "implementations skipped: ", _refused(said))
+    verbose = facts.verbose
+    yield from _graph(verbose)
+    if verbose.external.height:
+        yield doc.Fact("external", "kernels from other libraries: ", _each(verbose.external.rows()))
+    if verbose.refused.height:
+        yield doc.Fact("refused", "implementations skipped: ", _refused(verbose))
 
 
-def mkl_facts(said: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
+def mkl_facts(verbose: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
     """Calls of oneMKL, which are no primitives of oneDNN."""
-    if not said.calls.height:
+    if not verbose.calls.height:
         return
-    count = count_of(int(said.calls["count"].sum()), "call")
+    count = count_of(int(verbose.calls["count"].sum()), "call")
     primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(exec_us)}"
-    took = duration(float(said.calls["us"].sum()))
+    took = duration(float(verbose.calls["us"].sum()))
     yield doc.Fact("oneMKL", f"{count}, {took} ({primitives})")
-    yield doc.Fact("", "", _each(said.calls.select("primitive", "count", "us").rows()))
+    yield doc.Fact("", "", _each(verbose.calls.select("primitive", "count", "us").rows()))
 
 
-def _graph(said: Entry) -> Iterator[doc.Fact]:
-    if said.partitions.height:
-        count = count_of(int(said.partitions["count"].sum()), "partition")
-        whole = float(said.partitions["us"].sum())
+def _graph(verbose: Entry) -> Iterator[doc.Fact]:
+    if verbose.partitions.height:
+        count = count_of(int(verbose.partitions["count"].sum()), "partition")
+        whole = float(verbose.partitions["us"].sum())
         text = f"{count} in {duration(whole)}"
-        if said.inside:
-            inside = f"{duration(said.inside_us)} in {count_of(said.inside, 'primitive')}"
-            text += f", including {inside} ({duration(whole - said.inside_us)} self)"
+        if verbose.inside:
+            inside = f"{duration(verbose.inside_us)} in {count_of(verbose.inside, 'primitive')}"
+            text += f", including {inside} ({duration(whole - verbose.inside_us)} self)"
         yield doc.Fact("graph API", text)
-        kinds = said.partitions.select("primitive", "implementation", "count", "us").rows()
+        kinds = verbose.partitions.select("primitive", "implementation", "count", "us").rows()
         named = [(" ".join(filter(None, row[:2])), *row[2:]) for row in kinds]
         yield doc.Fact("", "", _each(named))
-    if said.compiled:
-        count = count_of(said.compiled, "partition")
-        yield doc.Fact("compiled", f"{count} in {duration(said.compiled_us)}")
+    if verbose.compiled:
+        count = count_of(verbose.compiled, "partition")
+        yield doc.Fact("compiled", f"{count} in {duration(verbose.compiled_us)}")
 
 
-def _each(rows: list[tuple[object, ...]]) -> list[str]:
+def _each(counts: list[tuple[object, ...]]) -> list[str]:
     return [
         f"{name} {count_of(int(str(count)), 'run')} {duration(float(str(us)))}"
-        for name, count, us, *_ in rows
+        for name, count, us, *_ in counts
     ]
 
 
-def _refused(said: Entry) -> list[str]:
-    rows = said.refused.sort("count", "at", descending=[True, False]).to_dicts()
+def _refused(verbose: Entry) -> list[str]:
+    skipped = verbose.refused.sort("count", "at", descending=[True, False]).to_dicts()
     return [
         f"{' '.join(filter(None, (row['primitive'], row['implementation'])))}: {row['reason']}"
         + (f" ({row['count']:,} ×)" if row["count"] > 1 else "")
-        for row in rows
+        for row in skipped
     ]

@@ -35,29 +35,29 @@ def icicle_data(run: Run, classes: pl.Series) -> dict[str, Any]:
     `classes` are those of `run.drawn.texts`. Keys: names (distinct frames), paths (numbers of
     names), us, classes, estimated (the times are those without the log).
     """
-    own, texts = _with_preparations(run), run.drawn.texts
-    estimated = own["work_us"].count() > 0
+    times, texts = _with_preparations(run), run.drawn.texts
+    estimated = times["work_us"].count() > 0
     us = pl.coalesce("work_us", "us") if estimated else pl.col("us").cast(pl.Float64)
     is_call, prepared = pl.col("kind") == "call", pl.col("mode") == MODE
     named = texts.select(  # traces of one function are one
         function=pl.when(is_call).then(pl.coalesce("function", "op")).otherwise("function"),
         name=pl.when(prepared).then("kind").when(~is_call).then(pl.coalesce("kernel", "op")),
     ).with_columns(pl.Series("class", classes))
-    rows = own.select("stack", us=us).hstack(named[own["text"]])
+    ops = times.select("stack", us=us).hstack(named[times["text"]])
     keys = ["stack", "function", "name", "class"]
-    summed = rows.group_by(keys, maintain_order=True).agg(pl.col("us").sum())
+    summed = ops.group_by(keys, maintain_order=True).agg(pl.col("us").sum())
     summed = summed.filter(pl.col("us") >= 0.5)
     down = [True, *[False] * len(keys)]
     summed = summed.sort("us", *keys, descending=down, nulls_last=True).head(_PATHS)
     frames = run.stacks["frames"].str.split(";").list.reverse().gather(summed["stack"]).to_list()
     numbers: dict[str, int] = {}
     paths = [
-        [numbers.setdefault(each, len(numbers)) for each in (*(stack or ()), *more) if each]
+        [numbers.setdefault(frame, len(numbers)) for frame in (*(stack or ()), *more) if frame]
         for stack, more in zip(frames, summed.select("function", "name").rows(), strict=True)
     ]
     return {
         "names": [*numbers],
-        "lines": sorted({numbers[each] for stack in frames for each in stack or ()}),
+        "lines": sorted({numbers[frame] for stack in frames for frame in stack or ()}),
         "paths": paths,
         "us": summed["us"].round(1).to_list(),
         "classes": summed["class"].to_list(),
@@ -67,7 +67,7 @@ def icicle_data(run: Run, classes: pl.Series) -> dict[str, Any]:
 
 def _with_preparations(run: Run) -> pl.DataFrame:
     """Own times; those of tracing, passes and compilations below the line that first called."""
-    own = own_times(run.slices)
+    times = own_times(run.slices)
     texts = run.drawn.texts.with_row_index("text")
     keys = ["function", "function_uid"]
     calls = first_of_each(texts.filter(kind="call").drop_nulls("stack"), keys)
@@ -80,9 +80,9 @@ def _with_preparations(run: Run) -> pl.DataFrame:
     outer = drawn.filter(pl.col("begin_ns") >= until)  # those inside of it are in its time
     took = outer.select("text", took=(pl.col("end_ns") - pl.col("begin_ns")) / 1000)
     timed = prepared.join(took, on="text", maintain_order="left_right").select(
-        pl.col("text").cast(own["text"].dtype),
-        pl.col("stack").cast(own["stack"].dtype),
+        pl.col("text").cast(times["text"].dtype),
+        pl.col("stack").cast(times["stack"].dtype),
         us=pl.col("took").round().cast(pl.Int64),
-        work_us=pl.when(own["work_us"].count() > 0).then("took"),
+        work_us=pl.when(times["work_us"].count() > 0).then("took"),
     )
-    return pl.concat([own, timed])
+    return pl.concat([times, timed])

@@ -80,8 +80,8 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Time
     steps = frame["step"].drop_nulls().unique().sort()
     step = frame.select(pl.col("step").replace_strict(steps, range(len(steps)), default=-1))
     columns.add("step", step.to_series().fill_null(-1).to_numpy(), delta=True)
-    said = {
-        "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
+    more = {
+        "steps": [str(uid) for uid in steps],  # 64 bits, more than a number of JavaScript holds
         "stacks": icicle_data(run, classes),
         "raw": raw(),
         "program": _program(run, texts),
@@ -92,7 +92,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Time
         "origin_us": slices.origin_us,
         "tracks": names,
         "order": order,
-        "threads": [None if each is None else str(each) for each in slices.tracks["thread"]],
+        "threads": [None if thread is None else str(thread) for thread in slices.tracks["thread"]],
         "sources": run.coverage["source"].to_list(),
         "why": _why(texts),
         "xla": _by_xla(run, texts),
@@ -102,7 +102,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Time
     about = b'{"texts":%s,"primitives":%s,%s' % (
         _json_of(texts),
         _json_of(words),
-        json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()[1:],
+        json.dumps(more, ensure_ascii=False, separators=(",", ":")).encode()[1:],
     )
     return TimelineData(data, {"columns": columns.joined(), "words": about}, notes)
 
@@ -144,29 +144,29 @@ def slice_classes(texts: pl.DataFrame) -> pl.Series:
 def _program(run: Run, texts: pl.DataFrame) -> dict[str, str]:
     """Lines of the program by place, as far as they are known."""
     places = texts["python"].drop_nulls().unique().sort()
-    said = {place: source_text(place, run.recorded_as) for place in places}
-    return {place: text for place, text in said.items() if text is not None}
+    texts_of = {place: source_text(place, run.recorded_as) for place in places}
+    return {place: text for place, text in texts_of.items() if text is not None}
 
 
 def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:
     """The texts of calls that ran code that XLA compiled."""
     compiled = run.summary.functions.filter(pl.col("xla_calls") > 0)
     by_xla = set(compiled.select("function", "function_uid").rows())
-    rows = texts.select("kind", "status", "function", "function_uid").rows()
+    calls = texts.select("kind", "status", "function", "function_uid").rows()
     return [
         at
-        for at, (kind, status, *function) in enumerate(rows)
+        for at, (kind, status, *function) in enumerate(calls)
         if kind == "call" and status == "done" and tuple(function) in by_xla
     ]
 
 
 def _crash(run: Run) -> dict[str, Any] | None:
     """When the program crashed, in ns of the page's timeline, and what ended it."""
-    found, end = run.findings.filter(id="crashed"), run.time["end"].max()
-    if found.is_empty() or run.drawn.clock != "time" or not isinstance(end, datetime):
+    crashes, end = run.findings.filter(id="crashed"), run.time["end"].max()
+    if crashes.is_empty() or run.drawn.clock != "time" or not isinstance(end, datetime):
         return None
     us = round(end.replace(tzinfo=UTC).timestamp() * 1e6) - (run.drawn.origin_us or 0)
-    return {"at": us * 1000, "name": f"crashed: {found['subject'][0]}"}
+    return {"at": us * 1000, "name": f"crashed: {crashes['subject'][0]}"}
 
 
 def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:
@@ -181,14 +181,14 @@ def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:
 
 def _why(texts: pl.DataFrame) -> dict[str, str]:
     """What causes and reasons say, those that only one rule gives; `explain` has the others."""
-    said: dict[str, list[str]] = {}
+    whys: dict[str, list[str]] = {}
     grammar = cause_grammar()
     for rule in (*grammar.rules, *grammar.graph_rules):
-        said.setdefault(rule.cause, []).append(rule.why)
+        whys.setdefault(rule.cause, []).append(rule.why)
     for reason in reason_rules.RULES:
-        said.setdefault(reason.reason, []).append(reason.why)
+        whys.setdefault(reason.reason, []).append(reason.why)
     used = {*texts["cause"].drop_nulls(), *texts["reason"].drop_nulls()}
-    return {id_: why[0] for id_, why in said.items() if id_ in used and len(why) == 1}
+    return {id_: why[0] for id_, why in whys.items() if id_ in used and len(why) == 1}
 
 
 def _longest(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
@@ -207,9 +207,9 @@ def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
     texts = run.drawn.texts.select(*_TEXTS).select(pl.all().gather(used))
     nodes = run.nodes.select(*_KEYS, *_OF_NODES)
     rewrites = run.rewrites.drop_nulls("node").rename({"line": "rewrite_line"})
-    for known in (nodes, rewrites.select(*_KEYS, "rewrite_line", "from_op")):
-        own = first_of_each(known, _KEYS)
-        texts = texts.join(own, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
+    for table in (nodes, rewrites.select(*_KEYS, "rewrite_line", "from_op")):
+        facts = first_of_each(table, _KEYS)
+        texts = texts.join(facts, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
     return texts
 
 
@@ -217,10 +217,10 @@ def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Se
     """What is said of primitives, the distinct ones; and which of them each slice is (or null)."""
     columns = [name for name in _OF_PRIMITIVES if name in run.primitives.columns]
     used = frame["primitive"].drop_nulls().unique().sort()
-    said = run.primitives.select(pl.col(columns).gather(used.cast(pl.UInt32)))
-    words = said.unique(maintain_order=True)
-    rows = words.with_row_index("number")
-    same = said.join(rows, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    facts = run.primitives.select(pl.col(columns).gather(used.cast(pl.UInt32)))
+    words = facts.unique(maintain_order=True)
+    numbered = words.with_row_index("number")
+    same = facts.join(numbered, on=columns, how="left", nulls_equal=True, maintain_order="left")
     numbers = frame["primitive"].replace_strict(
         used, same["number"], default=None, return_dtype=pl.Int64
     )
@@ -250,10 +250,10 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     columns.add("flags", flags)
     columns.add("line", line.fill_null(-1).to_numpy(), delta=True)
     span = (frame["end_line"].cast(pl.Int64) - frame["line"].cast(pl.Int64)).to_numpy()
-    known = frame["end_line"].is_not_null().to_numpy() & frame["line"].is_not_null().to_numpy()
+    on_lines = frame["end_line"].is_not_null().to_numpy() & frame["line"].is_not_null().to_numpy()
     # 0 is nothing: an end in another file may come before the start in its own.
-    span = np.where(known, span, 0).astype(np.int64)
-    columns.add("end_line", np.where(known, np.where(span >= 0, span + 1, span), 0))
+    span = np.where(on_lines, span, 0).astype(np.int64)
+    columns.add("end_line", np.where(on_lines, np.where(span >= 0, span + 1, span), 0))
     columns.add("call", frame["call"].cast(pl.Int64).fill_null(-1).to_numpy(), delta=True)
     place = np.arange(frame.height)
     back = (place - owner.to_numpy()) if frame.height else place
@@ -262,8 +262,8 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     )
     # What a primitive's line says; of an execution what it would have taken without the log.
     took = facts["duration_us"].cast(pl.Float64)
-    own = frame["work_us"].zip_with(primitive.is_null(), took)
-    nanoseconds = (own * 1000).round().clip(-1, 2**53).cast(pl.Int64)
+    work_us = frame["work_us"].zip_with(primitive.is_null(), took)
+    nanoseconds = (work_us * 1000).round().clip(-1, 2**53).cast(pl.Int64)
     columns.add("own", nanoseconds.fill_null(-1).to_numpy())
     return columns
 
@@ -300,7 +300,7 @@ def raw_lines(run: Run) -> dict[str, dict[str, str]]:
 
 def _read(source: Source, lines: list[int]) -> dict[str, str]:
     """These lines, which must be sorted."""
-    found: dict[str, str] = {}
+    texts_of: dict[str, str] = {}
     before = place = 0
     for block in source.blocks():
         if place == len(lines):
@@ -310,7 +310,7 @@ def _read(source: Source, lines: list[int]) -> dict[str, str]:
             texts = block.text.split(b"\n")
             while place < len(lines) and lines[place] <= before + count:
                 text = texts[lines[place] - before - 1].decode()
-                found[str(lines[place])] = f"{text[:_LONGEST]}…" if text[_LONGEST:] else text
+                texts_of[str(lines[place])] = f"{text[:_LONGEST]}…" if text[_LONGEST:] else text
                 place += 1
         before += count
-    return found
+    return texts_of

@@ -31,21 +31,21 @@ def page_of(run: str) -> str:
     return f"{quote(run, safe='')}.html"
 
 
-def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> str:
+def store_page(name: str, runs: list[Row], folder: str, more: doc.Document) -> str:
     """The overview as text.
 
     Args:
         name: of the store.
-        rows: of `runs`, with figures where there are any, in the order of their start.
+        runs: rows of the table, with figures where there are any, in the order of their start.
         folder: where the pages of the runs are, as a link.
         more: further sections.
     """
-    shown = [_shown(row, folder) for row in rows]
-    caption = f"{len(rows)} runs by time"
+    shown = [_shown(row, folder) for row in runs]
+    caption = f"{len(runs)} runs by time"
     table = doc.Table(doc.columns("runs"), shown, caption, "all-runs", tools=True)
     sections = (
         doc.Section("Runs", [table], "runs"),
-        doc.Section("Differences between runs", _differences(rows), "differences"),
+        doc.Section("Differences between runs", _differences(runs), "differences"),
     )
     return plain_page(f"tflogscope store: {name}", [*sections, *more])
 
@@ -63,19 +63,19 @@ def _share(value: float | None) -> str | None:
     return None if value is None else f"{value:.0%}"
 
 
-def _differences(rows: list[Row]) -> list[doc.Node]:
+def _differences(runs: list[Row]) -> list[doc.Node]:
     """Columns of `runs`, and settings, in which not all agree: how many runs have each value."""
-    done = [row for row in rows if row["state"] == "done"]
+    done = [row for row in runs if row["state"] == "done"]
     every = [{name: row[name] for name in _DIFFER} | _settings(row) for row in done]
-    found: list[doc.Node] = []
-    for name in dict.fromkeys(name for each in every for name in each):
-        counts = Counter(_said(name, each, row) for each, row in zip(every, done, strict=True))
+    facts: list[doc.Node] = []
+    for name in dict.fromkeys(name for run in every for name in run):
+        counts = Counter(_said(name, run, row) for run, row in zip(every, done, strict=True))
         if len(counts) > 1:
-            most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-            said = [f"{value}: {count_of(count, 'run')}" for value, count in most[:_MOST]]
-            said += [f"and {len(most) - _MOST} more"] if len(most) > _MOST else []
-            found.append(doc.Fact(_DIFFER.get(name, name), "; ".join(said)))
-    return found or [doc.Paragraph("None: releases, build and settings are equal.")]
+            most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            values = [f"{value}: {count_of(count, 'run')}" for value, count in most[:_MOST]]
+            values += [f"and {len(most) - _MOST} more"] if len(most) > _MOST else []
+            facts.append(doc.Fact(_DIFFER.get(name, name), "; ".join(values)))
+    return facts or [doc.Paragraph("None: releases, build and settings are equal.")]
 
 
 def _said(name: str, facts: Row, row: Row) -> str:
@@ -93,10 +93,10 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
     """The page of one run, of its tables."""
     tables = {"findings": findings, "ops": ops, "functions": functions}
     sections = []
-    for id_, rows in tables.items():
+    for id_, content in tables.items():
         name, columns = capital(id_), doc.columns(f"run-{id_}")
-        table = doc.Table(columns, rows, name, f"all-{id_}", tools=True)
+        table = doc.Table(columns, content, name, f"all-{id_}", tools=True)
         sections.append(doc.Section(name, [table], id_))
-    known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
-    recorded = doc.Section("What was recorded", known, "recorded")
+    facts = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
+    recorded = doc.Section("What was recorded", facts, "recorded")
     return plain_page(f"tflogscope run: {row['run']}", [*sections, recorded])

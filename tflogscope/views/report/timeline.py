@@ -85,10 +85,10 @@ def track_names(slices: Slices) -> tuple[list[str], list[int]]:
     for track, name, thread in slices.tracks.select("track", "name", "thread").rows():
         if thread is None:
             plain = name.partition(" · ")[0]
-            said = kinds.get(track) or _WITHOUT_THREADS.get(plain, plain)
+            title = kinds.get(track) or _WITHOUT_THREADS.get(plain, plain)
         else:
-            said = of_threads.get(thread, "oneDNN")
-        names.append(said)
+            title = of_threads.get(thread, "oneDNN")
+        names.append(title)
     ranks = {"main": 0, "eager": 0} | dict.fromkeys(SHORT_KINDS.values(), 1)
     order = sorted(range(len(names)), key=lambda track: ranks.get(names[track], 2))
     return names, order
