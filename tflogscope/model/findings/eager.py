@@ -88,8 +88,8 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
 def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
     """`after`, the line of the last call of `near` before each op: of its thread, else of any."""
     calls, near = calls.with_columns(near="function"), ["at", "near"]
-    own, last = (last_before(ops[keys], calls[keys]) for keys in ([*near, "thread"], near))
-    return rows(calls["at"], np.where(own < 0, last, own)).alias("after")
+    of_thread, last = (last_before(ops[keys], calls[keys]) for keys in ([*near, "thread"], near))
+    return rows(calls["at"], np.where(of_thread < 0, last, of_thread)).alias("after")
 
 
 @once
@@ -108,9 +108,9 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     if not placed["tape"].count():
         return placed.clear()
     of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("own")
-    asked = _of_steps(placed, placed.filter(of_step))
-    steps = _steps(placed, asked)
-    work = asked.group_by("beside").agg(
+    step_ops = _of_steps(placed, placed.filter(of_step))
+    steps = _steps(placed, step_ops)
+    work = step_ops.group_by("beside").agg(
         products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("cost_us").sum()
     )
     per = (
@@ -121,7 +121,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     training = per.filter(_outweighs()).select("beside", "begun", "until")
     updates = pl.col("op").str.contains(UPDATES) & (pl.col("at") > pl.col("begun"))
     trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
-    of_step = pl.col("row").is_in(asked["row"].implode()) | updates
+    of_step = pl.col("row").is_in(step_ops["row"].implode()) | updates
     # What reads variables, makes tensors and adds up metrics in between is part of the steps, and
     # what reads variables right before their first op.
     trained = trained.with_columns(first=pl.col("at").filter(of_step).min().over("beside"))
@@ -132,7 +132,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     return trained.filter(of_step | (between & ~pl.col("own") & ~pl.col("inside")))
 
 
-def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+def _of_steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     """Leave out what came before the first step, as initial weights.
 
     Nothing says where the first forward pass begins. Of each op it has, counted back from the first
@@ -141,15 +141,15 @@ def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     pass: moving averages, the state of random numbers.
     """
     is_update = pl.col("op").str.contains(UPDATES) & (pl.col("cause") != "optimizer-slots")
-    own, updates = (
-        rows.with_columns(pl.col("beside").fill_null("")).sort("at")
-        for rows in (asked, placed.filter(is_update))
+    ordered, updates = (
+        frame.with_columns(pl.col("beside").fill_null("")).sort("at")
+        for frame in (ops, placed.filter(is_update))
     )
-    taped = own.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
+    taped = ordered.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
     numbered = taped.select("beside", "at", number=pl.int_range(1, pl.len() + 1).over("beside"))
     passes, updated = (
-        rows.join_asof(numbered, on="at", by="beside", check_sortedness=False)
-        for rows in (own, updates)
+        frame.join_asof(numbered, on="at", by="beside", check_sortedness=False)
+        for frame in (ordered, updates)
     )
     forward = passes.filter(pl.col("tape").is_null())
     updated = updated.drop_nulls("number")
@@ -168,15 +168,15 @@ def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     early = first.join(usual, on=["beside", "op"], how="left").filter(
         pl.col("back") > pl.col("count").fill_null(0)
     )
-    return asked.join(early.select("row"), on="row", how="anti", maintain_order="left")
+    return ops.join(early.select("row"), on="row", how="anti", maintain_order="left")
 
 
-def _steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+def _steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     """Where tapes are played back and variables updated after it: beside, steps, begun, until (at).
 
     Where that is done again and again, a single step beside another function is one, too.
     """
-    taped = asked.drop_nulls("tape")
+    taped = ops.drop_nulls("tape")
     steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
     updates = placed.filter(pl.col("op").str.contains(UPDATES))
     counted = (
@@ -289,8 +289,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             else:
                 claims = [_claim_calls(evidence, function, time)]
             if function == slowest:
-                own, claims = claims, claim_held_up(evidence, claims)
-                waits |= claims is not own
+                earlier, claims = claims, claim_held_up(evidence, claims)
+                waits |= claims is not earlier
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
         inside = only(ops, ops["near"] == function)
@@ -351,17 +351,17 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         return finding
     # With the Python code around them; of callbacks all that they do.
     idle = claim_gaps(evidence, stake, "idle_us")
-    own = [claim_gaps(evidence, stake, "eager_us")] if stake["fit"].any() else finding.claims
+    of_ops = [claim_gaps(evidence, stake, "eager_us")] if stake["fit"].any() else finding.claims
     facts = {**finding.facts, "saved": None, "with": AVOIDABLE}
-    return finding._replace(claims=[*own, idle], facts=facts)
+    return finding._replace(claims=[*of_ops, idle], facts=facts)
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     same, called = evidence.python_functions, evidence.events.messages("entering_call")["op"]
     tensorflows = called.is_in(same.filter(pl.col("made_by").is_not_null())["name"].implode())
     if ops["near"].null_count() == ops.height and tensorflows.all():
-        own = bool(evidence.calls.height)
-        yield _ran(evidence, "no-function", "the program", ops, own=own)
+        has_calls = bool(evidence.calls.height)
+        yield _ran(evidence, "no-function", "the program", ops, own=has_calls)
     elif evidence.calls.height:
         late = bool((ops["at"] > evidence.calls["at"].max()).all())
         yield _ran(evidence, "eager-steady-state", "the program", ops, late=late)

@@ -71,11 +71,11 @@ def claim_overhead(evidence: Evidence, at: pl.Series, *, of_keras: bool) -> pl.D
     mine = only(evidence.spans, is_among(evidence.spans["at"], at))
     if evidence.costs.price is None:
         return claim_spans(mine, own_us=pl.lit(None))
-    own = pl.lit(0.0) if of_keras else pl.col("python_us")
+    python_us = pl.lit(0.0) if of_keras else pl.col("python_us")
     # Before the first op after a call Keras' loop may have run.
-    own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
+    python_us = pl.when(pl.col("after_call")).then("python_us").otherwise(python_us)
     # Of a single gap that is longer the program paused.
-    around = (pl.min_horizontal("gap_us", "most_us") - own).clip(0)
+    around = (pl.min_horizontal("gap_us", "most_us") - python_us).clip(0)
     # A first run makes the kernel, which a graph makes as well.
     running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
     return claim_spans(mine, gap_us=around, own_us=running)

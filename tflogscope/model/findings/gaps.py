@@ -66,11 +66,11 @@ def read_gaps(evidence: Evidence) -> Gaps:
     fit = of_keras & pl.col("function_uid").is_in(updating.implode())
     outer = outer.with_columns(of_keras=of_keras, fit=fit)
     before = pl.col("name", "end", "end_at").shift()
-    last, own = (
+    last, of_name = (
         before.over(keys).name.prefix(prefix)
         for keys, prefix in (("thread", "last_"), (["thread", "name"], "own_"))
     )
-    between = outer.with_columns(last, own).select(
+    between = outer.with_columns(last, of_name).select(
         *("name", "function", "thread", "at", "begin", "of_keras", "fit"),
         last_end=pl.when("fit").then("own_end").otherwise("last_end"),
         last_at=pl.when("fit").then("own_end_at").otherwise("last_end_at"),
@@ -119,9 +119,9 @@ def _apart(gaps: pl.LazyFrame) -> pl.DataFrame:
     return around.filter(~inside).drop("fit_at", "fit_since").collect()
 
 
-def _with_next(rows: pl.LazyFrame, others: pl.LazyFrame, at: str) -> pl.LazyFrame:
+def _with_next(table: pl.LazyFrame, others: pl.LazyFrame, at: str) -> pl.LazyFrame:
     """Rows, each with the next one of others on its thread, by their column `at`."""
-    return rows.sort("at").join_asof(
+    return table.sort("at").join_asof(
         others,
         left_on="at",
         right_on=at,
@@ -149,7 +149,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     both = _with_next(marked, of, "gap_at")
     both = both.filter(pl.col("at") > pl.col("last_at"))
     other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
-    asked = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
+    by_callback = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
     # Kernels of other loops run in a graph as well.
     running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
     dispatch = pl.min_horizontal("gap_us", pl.lit(DISPATCH_US * pace))
@@ -165,13 +165,13 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     return both.select(
         *("at", "op", "gap_at", "thread", "since", "begin", "end"),
         "saved",
-        asked=asked,
-        known=asked & pl.col("known"),
+        asked=by_callback,
+        known=by_callback & pl.col("known"),
         eager_us=pl.when("judged")
         .then(pl.when("fit").then("all_of_it").otherwise(of_eager + running))
         .otherwise(0.0),
-        asked_us=pl.when(asked & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
-        idle_us=pl.when(~asked)
+        asked_us=pl.when(by_callback & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
+        idle_us=pl.when(~by_callback)
         .then(pl.when("of_keras").then(pl.col("gap_us") - of_eager).otherwise(idle))
         .fill_null(0.0),
     ).collect()
@@ -225,10 +225,10 @@ def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataF
         "idle_us": pl.col("idle_us") + pl.when(of_ops).then(0.0).otherwise("asked_us"),
     }[column]
     of_gap = gaps.select(pl.col(column).alias("of_gap"), "of_ops", gap_at="at")
-    found = spans.join(of_gap, on="gap_at", maintain_order="left").with_columns(us=added)
+    claimed = spans.join(of_gap, on="gap_at", maintain_order="left").with_columns(us=added)
     share = pl.col("of_gap") / pl.col("us").sum().over("gap_at")
     whole = pl.col("asked") | (pl.col("eager_us") > 0)
-    return found.filter(pl.col("us") > 0).select(
+    return claimed.filter(pl.col("us") > 0).select(
         "thread",
         begin="since",
         end=pl.when(whole).then("end").otherwise("begin"),
@@ -251,7 +251,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         mine = gaps.filter(pl.col("name") == per["name"])
         spans = spans.filter(pl.col("gap_at").is_in(mine["at"].implode()))
         # Of callbacks their ops say where they are; elsewhere the op behind most of the time does.
-        asked = spans.filter("asked")
+        by_callback = spans.filter("asked")
         most_idle = spans.group_by("op").agg(pl.col("idle_us").sum(), "at")
         behind = most_idle.sort("idle_us", "op", descending=[True, False]).row(0, named=True)
         facts = {
@@ -266,7 +266,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
             "calls": per["calls"],
             "pauses": int(mine["pauses"][0]),
         }
-        at = asked["at"].to_list() or behind["at"]
+        at = by_callback["at"].to_list() or behind["at"]
         stake = idle.filter(name=per["name"])
         claims = [claim_gaps(evidence, stake, "idle_us"), claim_gaps(evidence, stake, "eager_us")]
         yield Finding("between-steps", per["function"], mine.height, None, at, facts, claims=claims)

@@ -118,8 +118,8 @@ def _is_recurrent(nodes: pl.DataFrame) -> bool:
     made = nodes.select("node", "op", source=pl.col("inputs").str.split(", ")).explode("source")
     made = made.filter(~pl.col("source").str.starts_with("^"))
     made = made.with_columns(pl.col("source").str.replace(r":\d+$", ""))
-    own = ~pl.col("op").is_in([*_AT_ONCE, *_CONTROL])
-    reached = made.filter(own).select("node", before=False)
+    sequential = ~pl.col("op").is_in([*_AT_ONCE, *_CONTROL])
+    reached = made.filter(sequential).select("node", before=False)
     starts, seen = reached["node"].unique(), reached.clear()
     while reached.height:
         seen = pl.concat([seen, reached])
@@ -160,15 +160,15 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
 
 def _made_again(evidence: Evidence) -> pl.DataFrame:
     """First runs of another problem than a node's first: at, name, more (than later runs)."""
-    known = evidence.linked.executions
-    if known.is_empty() or evidence.costs.price is None:
+    linked = evidence.linked.executions
+    if linked.is_empty() or evidence.costs.price is None:
         return pl.DataFrame(schema=_MORE)
-    executions, execution = evidence.executions, known["execution"]
+    executions, execution = evidence.executions, linked["execution"]
     ran = rows(executions.frame[["at", "definition", "signature"]], execution).hstack(
         [
             *last_primitives(evidence, execution),
             rows(evidence.costs.own_us, execution).alias("own_us"),
-            known["primitive_us"],
+            linked["primitive_us"],
         ]
     )
     is_call = executions.signatures["kind"] == "call"
@@ -194,13 +194,13 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
 
     A call may compile several clusters of one function (compiler/jit/mark_for_compilation_pass.cc).
     """
-    said, calls = compile_times(evidence.events), evidence.calls
-    if said.is_empty():
+    compilations, calls = compile_times(evidence.events), evidence.calls
+    if compilations.is_empty():
         return pl.DataFrame(schema=_MORE)
-    around = call_around(said, calls).alias("row")
-    compiled = said.hstack([around]).group_by("row").agg(pl.col("compile_us").sum())
-    found = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
-    later = found.filter(~pl.col("name").is_first_distinct())
+    around = call_around(compilations, calls).alias("row")
+    compiled = compilations.hstack([around]).group_by("row").agg(pl.col("compile_us").sum())
+    of_calls = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
+    later = of_calls.filter(~pl.col("name").is_first_distinct())
     return later.select("at", name="function", more="compile_us")
 
 
@@ -213,11 +213,11 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
     cpus, environment = header.get("cpus"), header.get("environment")
     if not isinstance(cpus, int) or cpus < 1:
         return
-    asked = environment if isinstance(environment, dict) else {}
+    variables = environment if isinstance(environment, dict) else {}
     settings = [
-        f"{name}={asked[name]}"
+        f"{name}={variables[name]}"
         for name in _SETTINGS
-        if re.fullmatch(r"\d{1,6}", str(asked.get(name, ""))) and int(asked[name]) > cpus
+        if re.fullmatch(r"\d{1,6}", str(variables.get(name, ""))) and int(variables[name]) > cpus
     ]
     of_onednn = header_facts(evidence.events.primitives).threads or 0
     at, inter = _pool(evidence)
@@ -243,6 +243,6 @@ def _pool(evidence: Evidence) -> tuple[list[int], int]:
     row = where(frame["definition"].is_not_null() & frame["call"].is_not_null())
     named = evidence.timeline.columns("function", rows=pl.Series(row))
     ran = rows(frame[["at", "thread"]], row).hstack(named)
-    own = ran.filter((pl.col("thread") >= 0) & ~pl.col("thread").is_in(callers))
-    threads = own.group_by("function").agg(pl.col("thread").n_unique())["thread"]
+    of_pool = ran.filter((pl.col("thread") >= 0) & ~pl.col("thread").is_in(callers))
+    threads = of_pool.group_by("function").agg(pl.col("thread").n_unique())["thread"]
     return ran["at"].head(1).to_list(), max(threads, default=0)

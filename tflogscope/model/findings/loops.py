@@ -248,12 +248,12 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
     ran = covered_within(
         *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
     )
-    gap, own = (
+    gap, excess = (
         (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
         for name in ("gap_us", "own_us")
     )
-    own = pl.when(pl.col("op").str.contains(NEXT)).then("own_us").otherwise(own)
-    more = loop.select("thread", "since", "end", us=gap + own, ran=pl.Series(ran))
+    excess = pl.when(pl.col("op").str.contains(NEXT)).then("own_us").otherwise(excess)
+    more = loop.select("thread", "since", "end", us=gap + excess, ran=pl.Series(ran))
     more = more.filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
         more = more.with_columns(us=pl.min_horizontal("us", "ran"))
@@ -358,14 +358,14 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     # A loop over data that begins or goes on there is not.
     data = pl.col("op").str.contains(_OF_DATA)
     inside = session & ~data if with_calls else pl.col("save")
-    own = pl.when("is_call").then(0.0).otherwise("own_us")
-    usual = own.median().over("before", "op")
+    op_us = pl.when("is_call").then(0.0).otherwise("own_us")
+    usual = op_us.median().over("before", "op")
     around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
-    around += pl.min_horizontal(own, _MUCH * usual)
+    around += pl.min_horizontal(op_us, _MUCH * usual)
     loop = pl.col("again") & pl.col("is_call").any().over("thread")
     mine = spans.filter(loop if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select(around.sum()).item())
-    whole = float(mine.select((pl.col("gap_us") + own).sum()).item())
+    whole = float(mine.select((pl.col("gap_us") + op_us).sum()).item())
     others = max(evidence.loop_time - took, 0.0)
     if took <= _WORTH * others:
         return
@@ -380,7 +380,7 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     }
     subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
     gap = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
-    claims = [claim_spans(mine, gap_us=gap, own_us=pl.min_horizontal(own, _MUCH * usual))]
+    claims = [claim_spans(mine, gap_us=gap, own_us=pl.min_horizontal(op_us, _MUCH * usual))]
     count = sum(times) or runs
     yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
 

@@ -120,8 +120,8 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
     )
     for nodes in left.partition_by("reason"):
         doubles = nodes.filter(pl.col("dtype") == "DT_DOUBLE")
-        known = pl.concat([doubles["rule"], nodes["rule"]])  # a verdict names float64 first
-        rules = [RULES[rule] for rule in known.unique(maintain_order=True)]
+        numbers = pl.concat([doubles["rule"], nodes["rule"]])  # a verdict names float64 first
+        rules = [RULES[rule] for rule in numbers.unique(maintain_order=True)]
         facts = {
             "passes": _passes(evidence, rules),
             "runs": int(nodes["executions"].sum()),
@@ -159,11 +159,11 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
         makes = [*["VarHandleOp"] * read.any(), *["_EagerConst", "Cast"] * given.any()]
         double = pl.col("attributes").str.contains(r"(?:dtype|T)=DT_DOUBLE")
         mine = where(kernels.select(pl.col("op").is_in(makes) & double).to_series())
-        asked = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
+        stacks = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
     else:
         casts = only(of, is_cast)
-        asked = lines.of_nodes(casts["name"], casts["node"])
-    places = lines.named(asked).drop_nulls().unique(maintain_order=True).to_list()
+        stacks = lines.of_nodes(casts["name"], casts["node"])
+    places = lines.named(stacks).drop_nulls().unique(maintain_order=True).to_list()
     return {"edits": places, "edit": places[0] if len(places) == 1 else None}
 
 
@@ -200,10 +200,10 @@ def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
     names = {rewriter.id: rewriter.name for rewriter in REWRITERS}
     ruled = {rule.by for rule in rules}
     working = plugins_of(evidence.events).working
-    found = [names[by] for by in names if by in ruled] or [each.name for each in working]
-    if not found or ruled - set(names):
-        found.append("the layout pass")
-    return found
+    passes = [names[by] for by in names if by in ruled] or [plugin.name for plugin in working]
+    if not passes or ruled - set(names):
+        passes.append("the layout pass")
+    return passes
 
 
 def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
@@ -302,9 +302,9 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
 def last_primitives(evidence: Evidence, execution: pl.Series) -> pl.DataFrame:
     """What each execution ran last in oneDNN, primitive and problem; null: not known."""
     linked = evidence.linked.links["execution"]
-    known = where(linked.is_not_null())
+    matched = where(linked.is_not_null())
     last = np.full(evidence.executions.frame.height, -1)
-    last[linked[known].to_numpy()] = known
+    last[linked[matched].to_numpy()] = matched
     return rows(evidence.events.primitives[["primitive", "problem"]], last[execution])
 
 

@@ -94,21 +94,21 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     every = every.filter(named | idle).with_columns(
         pl.col("pipeline", "follows").forward_fill().over("thread")
     )
-    found = []
-    keys, known = ["thread", "pipeline", "follows"], pl.col("follows").fill_null("") != ""
-    for rows in every.filter(known).partition_by(keys, maintain_order=True):
-        builds, again = rows.filter("named"), rows.slice(1)
+    pipelines = []
+    keys, followed = ["thread", "pipeline", "follows"], pl.col("follows").fill_null("") != ""
+    for iterators in every.filter(followed).partition_by(keys, maintain_order=True):
+        builds, again = iterators.filter("named"), iterators.slice(1)
         took = again.select((pl.col("end") - pl.col("begin")).sum()).item()
         spans = evidence.spans.filter(thread=builds["thread"][0])
         passed = spans["end"].max() - builds["end"][0]
         if builds.height >= _LEAST and took > _WORTH * passed:
-            found.append((builds, again))
-    return found
+            pipelines.append((builds, again))
+    return pipelines
 
 
 def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> Finding:
-    own = pl.col("thread") == builds["thread"][0]
-    passed = evidence.spans.filter(own & (pl.col("begin") > builds["end"][0]))
+    on_thread = pl.col("thread") == builds["thread"][0]
+    passed = evidence.spans.filter(on_thread & (pl.col("begin") > builds["end"][0]))
     traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
     windows = again["begin"].to_numpy(), again["end"].to_numpy()
     of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())

@@ -68,15 +68,15 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
             continue
         file, line = (None if went_on else ending.frame) or (None, 0)
         python = f"{_as_recorded(file, evidence)}:{line}" if file else None
-        said = _cut(error or ending.printed or "")
+        message = _cut(error or ending.printed or "")
         subject = ending.signal or (error or "").partition(":")[0] or f"status {ending.status}"
         facts = {
             "status": ending.status,
             "signal": ending.signal,
-            "error": said if error else None,
-            "message": said.removeprefix(f"{subject}: "),
+            "error": message if error else None,
+            "message": message.removeprefix(f"{subject}: "),
             "node": _node_of(_row_of(error or "", evidence), evidence),
-            "printed": None if error else said,
+            "printed": None if error else message,
             "python": python,
             "memory": ending.signal == "SIGKILL",
             "asked": ending.signal in _ASKED,
@@ -85,7 +85,7 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
         facts |= _short_batch(error or "", evidence)
         if ending.status is None and (by_signal := _SIGNAL.match(error or "")):
             subject = by_signal[0]
-            rest = said.removeprefix(subject).lstrip(", ")
+            rest = message.removeprefix(subject).lstrip(", ")
             facts["message"] = rest if rest.strip(".") else None
             facts |= {"native": True, **running_at(evidence)}
         meant = ending.signal is None and error is None and ending.status in _MEANT
@@ -100,7 +100,7 @@ def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
     BatchDatasetV2 keeps what is left over as a last, shorter batch
     (core/kernels/data/batch_dataset_op.cc); its drop_remainder is an input, not an attribute.
     """
-    shapes = [[int(size) for size in re.findall(r"\d+", each)] for each in _SHAPE.findall(error)]
+    shapes = [[int(size) for size in re.findall(r"\d+", shape)] for shape in _SHAPE.findall(error)]
     pairs = (
         (one, other)
         for one, other in combinations(shapes, 2)
@@ -120,9 +120,9 @@ def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
 
 def _row_of(error: str, evidence: Evidence) -> int | None:
     """The last execution whose failure ended the program: the error has its message."""
-    said = pl.col("message").str.replace_all(_NODE_AROUND.pattern, "").str.strip_chars(" .")
-    failures = evidence.failures.filter(said.str.len_chars() > 0)
-    failures = failures.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(said, literal=True))
+    text = pl.col("message").str.replace_all(_NODE_AROUND.pattern, "").str.strip_chars(" .")
+    failures = evidence.failures.filter(text.str.len_chars() > 0)
+    failures = failures.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(text, literal=True))
     return next(iter(failures["row"].tail(1)), None)
 
 
@@ -236,9 +236,9 @@ def read_endings(spans: list[SourceSpan]) -> Iterator[Ending]:
         status = footer.get("status")
         if status == 0 or not text:
             continue
-        said = footer.get("signal")
-        named = isinstance(said, str) and re.fullmatch(r"SIG[A-Z0-9]+|signal \d+", said)
-        ending = Ending(0, status, said if named else None)
+        signal = footer.get("signal")
+        named = isinstance(signal, str) and re.fullmatch(r"SIG[A-Z0-9]+|signal \d+", signal)
+        ending = Ending(0, status, signal if named else None)
         if isinstance(status, int) and status in _OF_SHELL and not named:
             ending = ending._replace(signal=signal_name(status - 128))
         ending, begin = _error(text, ending)
@@ -250,28 +250,28 @@ def read_endings(spans: list[SourceSpan]) -> Iterator[Ending]:
 
 def _error(text: str, ending: Ending) -> tuple[Ending, int]:
     """The ending with its error, and where that begins in the text; else with the last line."""
-    found = [
-        (each.start(), each, row) for pattern, row in _rows() for each in pattern.finditer(text)
+    matches = [
+        (hit.start(), hit, row) for pattern, row in _rows() for hit in pattern.finditer(text)
     ]
-    for begin, match, row in sorted(found, key=lambda each: -each[0])[:1]:
+    for begin, match, row in sorted(matches, key=lambda entry: -entry[0])[:1]:
         before = text[: begin - 1].rpartition("\n")[2] if begin else ""
         if _pattern("not").match(before):
             break
-        said = _pattern("between").sub("", text[match.end() + 1 :])
+        traceback = _pattern("between").sub("", text[match.end() + 1 :])
         error = match.groupdict().get("error")
         is_last = True
         if error is None:
-            first = _ERROR.search(said)
+            first = _ERROR.search(traceback)
             if first is None:
                 break
-            error, rest = first[0], said[first.end() :]
+            error, rest = first[0], traceback[first.end() :]
             more = re.search(packaged_toml("endings.toml")["more"]["begin"], error) is not None
-            is_last = (more or not rest.strip()) and _OUTERMOST.match(said) is not None
+            is_last = (more or not rest.strip()) and _OUTERMOST.match(traceback) is not None
             error, inner = _type_alone(error), _last_of(rest) if more else ""
             # AutoGraph raises the error of the user's code again, with "in user code:" before it.
             again = inner.startswith(f" {error.partition(':')[0]}: ")
             error = inner.strip() if again else error + inner
-        frame = _nearest(said, row.get("frames"))
+        frame = _nearest(traceback, row.get("frames"))
         return ending._replace(error=_COLOURS.sub("", error), frame=frame, is_last=is_last), begin
     begin = text.rfind("\n", 0, len(text.rstrip()) or None) + 1
     line = text[begin:].rstrip()
@@ -292,14 +292,14 @@ def _last_of(rest: str) -> str:
     leave, error = re.compile(more["leave"]), re.compile(more["error"])
     lines = [line for line in rest.splitlines() if line.strip() and not leave.match(line)]
     named = [line for line in lines if error.match(line)]
-    said = next(iter([*named[-1:], *lines[-1:]]), "").strip()
-    return f" {said}" if said else ""
+    last = next(iter([*named[-1:], *lines[-1:]]), "").strip()
+    return f" {last}" if last else ""
 
 
-def _nearest(said: str, frames: str | None) -> tuple[str, int] | None:
+def _nearest(traceback: str, frames: str | None) -> tuple[str, int] | None:
     """The nearest frame that is not of something installed."""
     own_frames = [
-        (path, int(line)) for path, line in _FRAME.findall(said) if not _INSTALLED.search(path)
+        (path, int(line)) for path, line in _FRAME.findall(traceback) if not _INSTALLED.search(path)
     ]
     if not own_frames or frames is None:
         return None
@@ -308,8 +308,8 @@ def _nearest(said: str, frames: str | None) -> tuple[str, int] | None:
 
 @cache
 def _rows() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
-    rows = packaged_toml("endings.toml")["ending"]
-    return [(re.compile(row["pattern"], re.MULTILINE), row) for row in rows]
+    endings = packaged_toml("endings.toml")["ending"]
+    return [(re.compile(row["pattern"], re.MULTILINE), row) for row in endings]
 
 
 @cache

@@ -59,7 +59,7 @@ def endings_table(evidence: Evidence) -> pl.DataFrame:
     return _table([*ending_findings(evidence)], evidence)
 
 
-def _table(found: list[Finding], evidence: Evidence) -> pl.DataFrame:
+def _table(findings: list[Finding], evidence: Evidence) -> pl.DataFrame:
     spans = evidence.executions.spans
     table = [
         {
@@ -67,7 +67,7 @@ def _table(found: list[Finding], evidence: Evidence) -> pl.DataFrame:
             **_lines(finding, spans),
             "python": finding.python or python,
         }
-        for finding, python in zip(found, _asked(found, evidence), strict=True)
+        for finding, python in zip(findings, _asked(findings, evidence), strict=True)
     ]
     return pl.DataFrame(table, schema("findings"))
 
@@ -112,38 +112,38 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     A finding that claims time, all of which others own, is dropped: its fix saves nothing more.
     """
     kinds, asked_in = list(rows("finding")), owner_order()
-    found = list(_all(evidence))
+    findings = list(_all(evidence))
     if evidence.recorded.simulated:  # its clock is a model: no fix saves that time
-        found = [each._replace(time_us=None, claims=()) for each in found]
+        findings = [finding._replace(time_us=None, claims=()) for finding in findings]
     claiming = sorted(
-        (number for number, finding in enumerate(found) if finding.claims),
-        key=lambda number: asked_in.index(found[number].id),
+        (number for number, finding in enumerate(findings) if finding.claims),
+        key=lambda number: asked_in.index(findings[number].id),
     )
     stretches = read_stretches(evidence)
-    owners = assign_owners(stretches, [found[number].claims for number in claiming])
+    owners = assign_owners(stretches, [findings[number].claims for number in claiming])
     has_owner, repeats = owners.owner >= 0, stretches["repeats"].to_numpy()
     sums, in_loops = (
         np.bincount(owners.owner[chosen], owners.avoidable_us[chosen], len(claiming)).tolist()
         for chosen in (has_owner, has_owner & repeats)
     )
-    kept = {number for number, finding in enumerate(found) if not _claims_time(finding)}
+    kept = {number for number, finding in enumerate(findings) if not _claims_time(finding)}
     for number, *times in zip(claiming, sums, in_loops, strict=True):
         if times[0] >= _LEAST_US:
-            found[number] = found[number]._replace(time_us=times[0], in_loops_us=times[1])
+            findings[number] = findings[number]._replace(time_us=times[0], in_loops_us=times[1])
             kept.add(number)
     order = sorted(
         kept,
         key=lambda number: (
-            rows("finding")[found[number].id].severity != "error",
-            -round(found[number].time_us or -1.0, 3),
-            kinds.index(found[number].id),
+            rows("finding")[findings[number].id].severity != "error",
+            -round(findings[number].time_us or -1.0, 3),
+            kinds.index(findings[number].id),
         ),
     )
-    places = np.full(len(found) + 1, -1)
+    places = np.full(len(findings) + 1, -1)
     places[order] = np.arange(len(order))
     owner = places[np.append(np.array(claiming, np.int64), -1)[owners.owner]]
     avoidable = np.where(owner >= 0, owners.avoidable_us, 0.0)
-    return [found[number] for number in order], Owners(owner, avoidable)
+    return [findings[number] for number in order], Owners(owner, avoidable)
 
 
 def _claims_time(finding: Finding) -> bool:
@@ -161,14 +161,14 @@ def _lines(finding: Finding, spans: Sequence[SourceSpan]) -> dict[str, Any]:
     return {"source": source, "line": next(iter(lines), None), "lines": joined}
 
 
-def _asked(found: list[Finding], evidence: Evidence) -> Iterator[str | None]:
+def _asked(findings: list[Finding], evidence: Evidence) -> Iterator[str | None]:
     """The line of the program that asked for most of the evidence of each finding."""
     if evidence.lines.stacks.is_empty():
-        yield from [None] * len(found)
+        yield from [None] * len(findings)
         return
-    at = pl.Series("at", [at for finding in found for at in finding.at], pl.Int64)
+    at = pl.Series("at", [at for finding in findings for at in finding.at], pl.Int64)
     lines = iter(evidence.lines.begun_at(at))
-    for finding in found:
+    for finding in findings:
         counts = Counter(islice(lines, len(finding.at)))
         yield next((line for line, _ in counts.most_common() if line), None)
 

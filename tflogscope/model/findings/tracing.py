@@ -105,20 +105,20 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
     `record` writes down how long each was traced: with its lines 5 to 10 % longer than without.
     Other logs show what is asked for before each call. Nothing where no end is known.
     """
-    known = again.filter(pl.col("took_us").is_not_null())
-    if known.is_empty():
+    timed = again.filter(pl.col("took_us").is_not_null())
+    if timed.is_empty():
         return []
-    own = known.select("thread", "begin", "end", us=_without_traces().cast(pl.Float64))
+    first_calls = timed.select("thread", "begin", "end", us=_without_traces().cast(pl.Float64))
     spans = evidence.spans
-    if _tracing_recorded(evidence, known) is not None:
+    if _tracing_recorded(evidence, timed) is not None:
         return [
-            own,
+            first_calls,
             traced(evidence)
-            .join(known.select("name"), on="name")
+            .join(timed.select("name"), on="name")
             .drop("name")
             .with_columns(us=pl.lit(None, pl.Float64)),
         ]
-    calls = only(spans, is_among(spans["at"], known["at"]) & spans["is_call"])
+    calls = only(spans, is_among(spans["at"], timed["at"]) & spans["is_call"])
     before = rows(spans, _before(spans, calls)).filter(
         ~pl.col("op").str.contains("IteratorGetNext")
     )
@@ -126,9 +126,9 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
     tracing = pl.concat(
         [claim_spans(before, gap_us=gap, own_us=op), claim_spans(calls, gap_us=gap)]
     )
-    most = _MOST_TRACING * float(own["us"].sum())
+    most = _MOST_TRACING * float(first_calls["us"].sum())
     share = min(most / (float(tracing["us"].sum()) or 1.0), 1.0)
-    return [own, tracing.with_columns(pl.col("us") * share)]
+    return [first_calls, tracing.with_columns(pl.col("us") * share)]
 
 
 def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:
@@ -140,8 +140,8 @@ def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:
 def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
     """The spans between each of these calls and the one before it, on its thread."""
     session = calls.select("thread", pl.col("session") - 1)
-    found = row_with(spans[["thread", "session"]], session)
-    return where(pl.Series(found >= 0) & ~spans["is_call"])
+    session_row = row_with(spans[["thread", "session"]], session)
+    return where(pl.Series(session_row >= 0) & ~spans["is_call"])
 
 
 def _without_traces() -> pl.Expr:
@@ -153,17 +153,17 @@ def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
     """What the time went into, as far as the log shows it, the most first: each by its column."""
     stacks = bool(calls["xla_stack_traces"].count())
     sums = [(name, total(calls[name])) for name in _PARTS]
-    known = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
-    return [{name: part, "stacks": stacks} for name, part in sorted(known, key=lambda e: -e[1])]
+    parts = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
+    return [{name: part, "stacks": stacks} for name, part in sorted(parts, key=lambda e: -e[1])]
 
 
 def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     """What changed from trace to trace, where `record` wrote down what each was traced for."""
-    said = traces.select("name").join(traces_recorded(evidence.events), on="name")
-    if said.height < traces.height:
+    recorded = traces.select("name").join(traces_recorded(evidence.events), on="name")
+    if recorded.height < traces.height:
         return {}
-    arguments = [dict(json.loads(each)[1]) for each in said["signature"]]
-    place = json.loads(said["signature"][0])[0]
+    arguments = [dict(json.loads(signature)[1]) for signature in recorded["signature"]]
+    place = json.loads(recorded["signature"][0])[0]
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     package = _PACKAGE.search(place[0]) if place else None
     different = []
@@ -174,7 +174,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
             how = changed(name, steps)
             xla = "shape" in how and _is_compiled(traces)
             different.append({**how, "defined": defined, "xla": xla})
-    made = said["object"].n_unique()
+    made = recorded["object"].n_unique()
     return {
         "changed": different,
         "ways": different,
@@ -348,7 +348,7 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
     list or dictionary; `items`: those of the dictionary that change), `object` (the class of
     objects that are made again and again), `none` (a value is there or isn't).
     """
-    tensors = [each for each in map(_TENSOR.fullmatch, values) if each]
+    tensors = [match for match in map(_TENSOR.fullmatch, values) if match]
     kind = _of_tensors(tensors) if len(tensors) == len(values) else _of_python(values)
     return {"name": name, "values": _few(values), **kind}
 
@@ -360,7 +360,7 @@ def _of_tensors(tensors: Sequence[re.Match[str]]) -> dict[str, Any]:
         return {"types": sorted(types)}
     if len({*map(len, shapes)}) > 1:
         return {"ranks": True}
-    sizes = [{*each} for each in zip(*shapes, strict=True)]
+    sizes = [{*dimension} for dimension in zip(*shapes, strict=True)]
     shape = ", ".join(next(iter(size)) if len(size) == 1 else "None" for size in sizes)
     return {"shape": f"[{shape}]".replace("?", "None"), "dtype": min(types)}
 
@@ -368,7 +368,7 @@ def _of_tensors(tensors: Sequence[re.Match[str]]) -> dict[str, Any]:
 def _of_python(values: Sequence[str]) -> dict[str, Any]:
     if not {*values}.isdisjoint(_NOTHING):
         return {"none": True}
-    kinds = {each and (each[1] or "Tensor") for each in map(_KIND.fullmatch, values)}
+    kinds = {match and (match[1] or "Tensor") for match in map(_KIND.fullmatch, values)}
     if len(kinds) > 1 and None not in kinds:
         return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", value) for value in values}) == 1:

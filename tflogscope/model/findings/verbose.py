@@ -23,13 +23,13 @@ def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
     """What oneDNN says of itself; of its time only where no op of TensorFlow is known."""
     if evidence.events.primitives.is_empty():
         return
-    said = _said(evidence)
-    yield from _messages("onednn-error", said.errors)
-    yield from _open(said)
-    yield from _failed(evidence, said)
-    yield from _messages("onednn-check", said.checks)
+    verbose = _said(evidence)
+    yield from _messages("onednn-error", verbose.errors)
+    yield from _open(verbose)
+    yield from _failed(evidence, verbose)
+    yield from _messages("onednn-check", verbose.checks)
     if evidence.executions.frame.is_empty():
-        yield from _creation(evidence, said)
+        yield from _creation(evidence, verbose)
         yield from _reorders(evidence)
 
 
@@ -41,24 +41,24 @@ def _lines(evidence: Evidence) -> pl.DataFrame:
     return only(evidence.events.primitives, evidence.linked.links["library"] == ONEDNN)
 
 
-def _messages(id_: str, rows: pl.DataFrame) -> Iterator[Finding]:
-    for message, place, count, _, at in rows.rows():
+def _messages(id_: str, messages: pl.DataFrame) -> Iterator[Finding]:
+    for message, place, count, _, at in messages.rows():
         facts = {"message": message, "place": place, "times": count if count > 1 else None}
         yield Finding(id_, message or "?", count, None, [at], facts)
 
 
-def _open(said: Entry) -> Iterator[Finding]:
-    if said.open.is_empty():
+def _open(verbose: Entry) -> Iterator[Finding]:
+    if verbose.open.is_empty():
         return
-    last = said.open.row(-1, named=True)
+    last = verbose.open.row(-1, named=True)
     name = " ".join(filter(None, (last["primitive"], last["implementation"])))
     facts = {
         "what": "run" if last["event"].startswith("exec") else "creation",
         "primitive": name,
         "problem": last["problem"],
-        "more": said.open.height - 1,
+        "more": verbose.open.height - 1,
     }
-    yield Finding("primitive-open", name, said.open.height, None, [last["at"]], facts)
+    yield Finding("primitive-open", name, verbose.open.height, None, [last["at"]], facts)
 
 
 def passed_over(evidence: Evidence, primitives: pl.Series) -> list[dict[str, Any]]:
@@ -72,37 +72,37 @@ def _passed(refused: pl.DataFrame) -> list[dict[str, Any]]:
     return refused.select("reason", "place", name=name).unique(maintain_order=True).to_dicts()
 
 
-def _failed(evidence: Evidence, said: Entry) -> Iterator[Finding]:
+def _failed(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
     lines = _lines(evidence)
-    for (primitive,), rows in said.failed.group_by("primitive", maintain_order=True):
-        at = rows["at"].to_list()
+    for (primitive,), failures in verbose.failed.group_by("primitive", maintain_order=True):
+        at = failures["at"].to_list()
         problem = lines.filter(at=at[0])["problem"].first()
-        facts = {"passed": _passed(rows), "problem": problem}
-        yield Finding("no-implementation", str(primitive), rows.height, None, at, facts)
+        facts = {"passed": _passed(failures), "problem": problem}
+        yield Finding("no-implementation", str(primitive), failures.height, None, at, facts)
 
 
-def _creation(evidence: Evidence, said: Entry) -> Iterator[Finding]:
+def _creation(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
     """More time goes into making primitives than into running them."""
     lines = _lines(evidence)
     made = only(lines, lines["event"].str.contains(MADE))
     ran = float(only(lines["duration_us"], lines["event"] == "exec").sum() or 0)
-    if said.made_us < _LEAST_US or said.made_us <= ran:
+    if verbose.made_us < _LEAST_US or verbose.made_us <= ran:
         return
     costly = made.group_by("primitive").agg(pl.col("duration_us").sum()).sort("duration_us")
     primitive = costly["primitive"].last()
     problems = made.filter(pl.col("primitive") == primitive)[PROBLEM].n_unique()
     if problems < 2:  # each is made once, before its first run
         return
-    facts = {"took": said.made_us, "ran": ran, "problems": problems}
+    facts = {"took": verbose.made_us, "ran": ran, "problems": problems}
     at = made["at"].to_list()
-    yield Finding("primitive-creation", str(primitive or "?"), said.made, None, at, facts)
+    yield Finding("primitive-creation", str(primitive or "?"), verbose.made, None, at, facts)
 
 
 def _reorders(evidence: Evidence) -> Iterator[Finding]:
     """Reorders take much of the time of primitives."""
     lines = evidence.linked.of(ONEDNN).lines
     reorders = only(lines, lines["primitive"] == "reorder")
-    took, whole = (float(each["duration_us"].sum() or 0) for each in (reorders, lines))
+    took, whole = (float(frame["duration_us"].sum() or 0) for frame in (reorders, lines))
     if took < max(_LEAST_US, _MUCH * whole) or took == whole:
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")

@@ -27,25 +27,25 @@ def warning_findings(evidence: Evidence) -> Iterator[Finding]:
 def _retraced(evidence: Evidence) -> Iterator[Finding]:
     warned = evidence.events.messages(*RETRACE_WARNINGS)
     name = pl.coalesce(pl.col("function").str.extract(r"([^.]+)$", 1), "callable")
-    for (function,), rows in warned.group_by(name.alias("name"), maintain_order=True):
-        worst = rows.sort("traced").row(-1, named=True)
+    for (function,), of_function in warned.group_by(name.alias("name"), maintain_order=True):
+        worst = of_function.sort("traced").row(-1, named=True)
         facts = {
             "alone": True,
-            "warned": rows.height,
+            "warned": of_function.height,
             "traced": worst["traced"],
             "calls": worst["calls"],
             "worth_a_look": True,
         }
-        at = rows["at"].to_list()
+        at = of_function["at"].to_list()
         yield Finding("retraced", str(function), worst["traced"], None, at, facts)
 
 
 def _aborts(evidence: Evidence) -> Iterator[Finding]:
     """Records of a release that calls the end of an input an error, and says that it is none."""
-    said = evidence.events.messages("executor_abort_info")
-    if said.height:
-        facts = {"status": said["status"][0]}
-        yield Finding("abort-info", "no error", said.height, None, said["at"].to_list(), facts)
+    aborts = evidence.events.messages("executor_abort_info")
+    if aborts.height:
+        facts = {"status": aborts["status"][0]}
+        yield Finding("abort-info", "no error", aborts.height, None, aborts["at"].to_list(), facts)
 
 
 def _on_cpu(evidence: Evidence) -> Iterator[Finding]:
