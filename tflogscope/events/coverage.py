@@ -15,16 +15,16 @@ from tflogscope.native import library as c
 
 
 def coverage_table(
-    spans: Sequence[SourceSpan], unknown_at: NDArray[np.int64], **found: int | str | None
+    spans: Sequence[SourceSpan], unknown_at: NDArray[np.int64], **shared: int | str | None
 ) -> pl.DataFrame:
     """The `coverage` table of the contract.
 
     `unknown_at` are the places of records that the scan took for some and no entry of the grammar
-    matches. A line counts as its first record, so those that come after it do not count. `found`
+    matches. A line counts as its first record, so those that come after it do not count. `shared`
     are the columns that are the same for all sources.
     """
     unknown = np.sort(unknown_at[unknown_at % c.PLACES == 0])
-    rows = []
+    table = []
     for span in spans:
         blank, continuation, ignored, *records = span.classes
         borders = np.array([span.first, span.first + span.lines]) * c.PLACES
@@ -47,8 +47,8 @@ def coverage_table(
             "torn": span.torn,
             "bad_bytes": span.account.bad_bytes,
         }
-        rows.append({"source": span.name, **counts, **found})
-    return pl.DataFrame(rows, schema=schema("coverage"))
+        table.append({"source": span.name, **counts, **shared})
+    return pl.DataFrame(table, schema=schema("coverage"))
 
 
 def dialects(
@@ -65,20 +65,20 @@ def dialects(
 
 def problems(spans: Sequence[SourceSpan]) -> list[str]:
     """Why sources can't be read as they are: ends of archives are missing, lines are cut."""
-    found = []
+    texts = []
     for span in spans:
         account = span.account
         if account.problem:
-            found.append(f"{span.name}: {account.problem}")
+            texts.append(f"{span.name}: {account.problem}")
         if account.cut_lines:
             lines = "1 line is" if account.cut_lines == 1 else f"{account.cut_lines:,} lines are"
-            found.append(
+            texts.append(
                 f"{span.name}: {lines} longer than the cap; {account.cut_bytes:,} bytes "
                 "of that were dropped"
             )
         if account.unowned:
-            found.append(
+            texts.append(
                 f"{span.name}: {account.unowned:,} lines have no text or are cut by another "
                 "line, and the rest is lost or can't be located"
             )
-    return found
+    return texts

@@ -158,10 +158,10 @@ class Events:
     @cached_property
     def primitives(self) -> pl.DataFrame:
         """The verbose lines as read, one row each: see `onednn.read_verbose`, `plugin_lines`."""
-        found = read_verbose(self.verbose, self.grammar.verbose, most_unread=MOST_UNREAD)
-        time = without_damaged(found["time"], found["at"].to_numpy(), self.spans)
-        found.replace_column(found.get_column_index("time"), time)
-        return with_plugin_lines(found, self.messages)
+        lines = read_verbose(self.verbose, self.grammar.verbose, most_unread=MOST_UNREAD)
+        time = without_damaged(lines["time"], lines["at"].to_numpy(), self.spans)
+        lines.replace_column(lines.get_column_index("time"), time)
+        return with_plugin_lines(lines, self.messages)
 
     @cached_property
     def unread(self) -> NDArray[np.int64]:
@@ -198,8 +198,8 @@ class Events:
     def has_threads(self) -> bool:
         """Whether the executor's records say which thread wrote them."""
         sites = self.runs["site"] if self.runs.height else self._records["site"]
-        known = self._thread_of(sites.filter(sites < len(self.threads)))  # others have no prefix
-        return bool(len(known)) and bool((known >= 0).mean() > 0.5)
+        threads = self._thread_of(sites.filter(sites < len(self.threads)))  # others have no prefix
+        return bool(len(threads)) and bool((threads >= 0).mean() > 0.5)
 
     def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put the thread in the place of the column `site`."""
@@ -248,19 +248,19 @@ class Events:
 
     def executor_time_from(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The time of the first record of the executor from each place on; NaN: there is none."""
-        first, found = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
+        first, times = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
         for records in self._executor_records():
             time = records["time"].to_numpy()
-            known = ~np.isnan(time)
-            at, time = records["at"].to_numpy()[known].astype(np.int64), time[known]
+            timed = ~np.isnan(time)
+            at, time = records["at"].to_numpy()[timed].astype(np.int64), time[timed]
             order = np.argsort(at, kind="stable")  # most are in order
             place = np.searchsorted(at, places, sorter=order)
             there = np.flatnonzero(place < len(at))
             row = order[place[there]]
             nearer = at[row] < first[there]
             there, row = there[nearer], row[nearer]
-            first[there], found[there] = at[row], time[row]
-        return found
+            first[there], times[there] = at[row], time[row]
+        return times
 
     @cached_property
     def record_times(self) -> pl.DataFrame:
@@ -274,13 +274,13 @@ class Events:
     def places_on(self, threads: NDArray[np.int64]) -> pl.DataFrame:
         """Where some threads wrote such records: at, thread. Nothing else of them is copied."""
         of_site = np.append(self.threads, -1)
-        own, found = np.isin(of_site, threads), []
+        wanted, frames = np.isin(of_site, threads), []
         for records in self._timed_records():
             site = np.minimum(records["site"].to_numpy(), len(self.threads))
-            here = pl.Series(own[site]) & records["time"].is_not_null()
+            here = pl.Series(wanted[site]) & records["time"].is_not_null()
             thread = pl.Series("thread", of_site[site[here.to_numpy()]])
-            found.append(pl.DataFrame([records["at"].filter(here).cast(pl.Int64), thread]))
-        return pl.concat(found)
+            frames.append(pl.DataFrame([records["at"].filter(here).cast(pl.Int64), thread]))
+        return pl.concat(frames)
 
     def _timed_records(self) -> list[pl.DataFrame]:
         return [*self._executor_records(), self._records[["at", "time", "site"]]]
@@ -289,16 +289,16 @@ class Events:
         """The first and the last time of any record that is kept, in µs; None if none has one."""
         frames = (self.runs, self._records, self._lone_ends)
         times = [self.runs["end_time"], *(frame["time"] for frame in frames)]
-        known = [time for time in times if time.count()]
-        first, last = [time.min() for time in known], [time.max() for time in known]
+        timed = [time for time in times if time.count()]
+        first, last = [time.min() for time in timed], [time.max() for time in timed]
         return min(first, default=None), max(last, default=None)  # type: ignore[type-var, return-value]
 
     @cached_property
     def repeated(self) -> tuple[int, int] | None:
         """Where the same text begins again, and where it began first (`at`); None: nowhere."""
         starts = self.runs[["at", "time", "step", "definition"]]
-        found = [each for each in map(repeat_of, (starts, self._records)) if each]
-        return min(found, default=None) or repeated_lines(self.primitives)
+        places = [place for place in map(repeat_of, (starts, self._records)) if place]
+        return min(places, default=None) or repeated_lines(self.primitives)
 
     # ---- coverage ------------------------------------------------------------------------------
 
@@ -310,8 +310,8 @@ class Events:
     def coverage(self) -> pl.DataFrame:
         """The `coverage` table of the contract."""
         unknown = self._messages.unknown
-        known = self.grammar.by_id
-        levels = (known[id_].level for id_ in self.seen & known.keys())
+        messages = self.grammar.by_id
+        levels = (messages[id_].level for id_ in self.seen & messages.keys())
         return coverage.coverage_table(
             self.spans,
             np.concatenate([unknown, self.unread]),

@@ -42,10 +42,10 @@ class Messages:
         text = records["text"].to_numpy()
         number = first_matches(texts, file, messages)[text]
         order = np.argsort(number, kind="stable").astype(np.uint32)
-        self._text, rows = text[order], pl.Series(order)
+        self._text, numbers = text[order], pl.Series(order)
         borders = np.searchsorted(number[order], np.arange(len(ids) + 1)).tolist()
         self._places = {id_: slice(*both) for id_, both in zip(ids, pairwise(borders), strict=True)}
-        columns = [records[name][rows] for name in ("at", "time", "thread")]
+        columns = [records[name][numbers] for name in ("at", "time", "thread")]
         columns.append(pl.Series("id", [*ids, None], pl.String)[number[order]])
         self._records = pl.DataFrame(columns)  # one message after the other; first the unknown
         self._read: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -58,8 +58,8 @@ class Messages:
     @property
     def unknown(self) -> NDArray[np.int64]:
         """`at` of the records that are of a file that is known, and no message of it."""
-        known = sum(place.stop - place.start for place in self._places.values())
-        return self._records["at"].head(len(self._text) - known).to_numpy()
+        count = sum(place.stop - place.start for place in self._places.values())
+        return self._records["at"].head(len(self._text) - count).to_numpy()
 
     def of(self, *ids: str) -> pl.DataFrame:
         """Records of one message (or of several with the same fields), in the order of the log.
@@ -76,8 +76,8 @@ class Messages:
         names = {name for frame in frames for name in frame.columns}
         if len(there) == 1 and names == {*there[0].columns}:
             return there[0]
-        found = pl.concat(frames, how="diagonal")
-        return found[np.argsort(found["at"].to_numpy(), kind="stable")]
+        records = pl.concat(frames, how="diagonal")
+        return records[np.argsort(records["at"].to_numpy(), kind="stable")]
 
     def _one(self, id_: str) -> pl.DataFrame:
         place = self._places.get(id_, slice(0, 0))
@@ -87,6 +87,6 @@ class Messages:
             return pl.DataFrame(schema=shared.schema | schema_of(message) | shared.schema)
         texts = distinct(self._text[place], len(self._distinct))
         fields = extract(self._distinct[texts], message)
-        rows = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
-        added = [field[rows] for field in fields if field.name not in shared.columns]
+        numbers = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
+        added = [field[numbers] for field in fields if field.name not in shared.columns]
         return pl.DataFrame([*shared, *added])

@@ -82,10 +82,10 @@ def read_verbose(
     else it says why not, and only head and event are filled. Empty fields are null.
     """
     grammar = grammar or load_grammar().verbose
-    rows = _Rows(lines, grammar)
-    rows.read_layouts()
-    rows.read_mkl()
-    return rows.finished(most_unread)
+    table = _Rows(lines, grammar)
+    table.read_layouts()
+    table.read_mkl()
+    return table.finished(most_unread)
 
 
 class _Rows:
@@ -177,13 +177,13 @@ class _Rows:
                 tried.add(near, layout, self.commas)
             count = len(layout.fields) - 1 - layout.whole
             near &= (self.commas == count) if layout.free is None else (self.commas >= count)
-            rows = np.flatnonzero(near)
-            if not len(rows):
+            row = np.flatnonzero(near)
+            if not len(row):
                 continue
-            fits = self._split(rows, layout)
-            left[rows[fits]] = False
+            fits = self._split(row, layout)
+            left[row[fits]] = False
             if not particular:
-                tried.out_of_place[rows[~fits]] = True
+                tried.out_of_place[row[~fits]] = True
         unread = np.flatnonzero(left)
         reasons = tried.reasons(unread)
         self.column("reason")[unread] = self.added([*_REASONS])[reasons]
@@ -201,14 +201,14 @@ class _Rows:
     def _templates(self) -> Iterator[tuple[str | None, str | None, str | None, str]]:
         """Lines that may name columns: marker, version, component and body."""
         info = self._among(self.columns["event"], ["info"]) & ~self.is_mkl
-        rows = np.flatnonzero(info & (self.commas >= 0))
-        body = self.lines.joined(rows, self.begin[rows], self.lines.count[rows])
-        marker, version, component = (self._texts(self.columns[name][rows]) for name in _HEAD[:3])
+        row = np.flatnonzero(info & (self.commas >= 0))
+        body = self.lines.joined(row, self.begin[row], self.lines.count[row])
+        marker, version, component = (self._texts(self.columns[name][row]) for name in _HEAD[:3])
         return zip(marker, version, component, body, strict=True)
 
-    def _split(self, rows: Integers, layout: VerboseLayout) -> Booleans:
+    def _split(self, numbers: Integers, layout: VerboseLayout) -> Booleans:
         """Fill the rows that the layout fits; say which these are."""
-        lines, begin = self.lines.of(rows), self.begin[rows] - layout.whole
+        lines, begin = self.lines.of(numbers), self.begin[numbers] - layout.whole
         end, names = lines.count, layout.fields
         columns: dict[str, Integers] = {}
         for place, name in enumerate(names):
@@ -218,7 +218,7 @@ class _Rows:
                 columns[name] = lines.field(end - len(names) + place)
         if layout.free is not None:
             after = len(names) - 1 - layout.free
-            free = self.lines.joined(rows, begin + layout.free, end - after)
+            free = self.lines.joined(numbers, begin + layout.free, end - after)
             columns[names[layout.free]] = self.added([*free])
         patterns = {name: layout.where.get(name, self.grammar.patterns.get(name)) for name in names}
         tests = [
@@ -231,27 +231,27 @@ class _Rows:
         results = matching(self.texts, tests)
         if layout.other_than is not None:
             results[-1] = ~results[-1]
-        fits: Booleans = np.logical_and.reduce([np.ones(len(rows), bool), *results])
+        fits: Booleans = np.logical_and.reduce([np.ones(len(numbers), bool), *results])
         for name in names:
-            self.column(name)[rows[fits]] = columns[name][fits]
+            self.column(name)[numbers[fits]] = columns[name][fits]
         if layout.event is not None:
-            self.column("event")[rows[fits]] = self.added([layout.event])[0]
+            self.column("event")[numbers[fits]] = self.added([layout.event])[0]
         return fits
 
     # ---- oneMKL ----------------------------------------------------------------------------------
 
     def read_mkl(self) -> None:
         """Fill the rows of MKL_VERBOSE lines: calls with their time, banners, what is neither."""
-        rows = np.flatnonzero(self.is_mkl)
-        if not len(rows):
+        row = np.flatnonzero(self.is_mkl)
+        if not len(row):
             return
-        lines = self.lines.frame(rows)[["text"]]
+        lines = self.lines.frame(row)[["text"]]
         some = lines.unique(maintain_order=True).with_row_index("number")
         number = lines.join(some, on="text", maintain_order="left")["number"].to_numpy()
         calls = _read_mkl(some, self.grammar)
         for name in ("marker", "event", "primitive", "problem", "attributes", "message", "reason"):
-            self.column(name)[rows] = self.added(calls[name].to_list())[number]
-        self.microseconds[rows] = calls["microseconds"].to_numpy()[number]
+            self.column(name)[row] = self.added(calls[name].to_list())[number]
+        self.microseconds[row] = calls["microseconds"].to_numpy()[number]
 
     # ---- the rows --------------------------------------------------------------------------------
 
@@ -264,8 +264,8 @@ class _Rows:
         columns = {name: self.column(name) for name in (*_TEXTS, "template")}
         kind = self._changed(columns["primitive"], lambda name: name.removesuffix("_v2"))
         columns["primitive_kind"] = kind
-        columns["attributes"] = self._changed(columns["attributes"], lambda each: each.rstrip(" "))
-        template = self._changed(columns["template"], lambda each: each.split(":", 1)[-1])
+        columns["attributes"] = self._changed(columns["attributes"], lambda text: text.rstrip(" "))
+        template = self._changed(columns["template"], lambda text: text.split(":", 1)[-1])
         message = columns["message"]
         columns["message"] = np.where(message == NO_TEXT, template, message)
         self.texts = self.texts.set(self.texts == "", None).rechunk()  # quicker than pieces
@@ -276,23 +276,23 @@ class _Rows:
             [shown[name].cast(kind).alias(name) for name, kind in VERBOSE_SCHEMA.items()]
         )
 
-    def _keep(self, rows: Integers) -> None:
+    def _keep(self, numbers: Integers) -> None:
         """Leave out all other rows."""
-        self.lines = self.lines.of(rows)
-        self.is_mkl, self.is_graph = self.is_mkl[rows], self.is_graph[rows]
-        self.microseconds = self.microseconds[rows]
-        self.columns = {name: codes[rows] for name, codes in self.columns.items()}
+        self.lines = self.lines.of(numbers)
+        self.is_mkl, self.is_graph = self.is_mkl[numbers], self.is_graph[numbers]
+        self.microseconds = self.microseconds[numbers]
+        self.columns = {name: codes[numbers] for name, codes in self.columns.items()}
 
     def _numbers(self) -> dict[str, pl.Series]:
         """Durations and times: what texts say as numbers, each distinct one read once."""
         reads = {"milliseconds": _microseconds, "timestamp": _time}
         some = [distinct(self.column(name), len(self.texts)) for name in reads]
-        texts = [pl.lit(self.texts[each]) for each in some]
-        said = at_once(read(each) for read, each in zip(reads.values(), texts, strict=True))
+        texts = [pl.lit(self.texts[codes]) for codes in some]
+        results = at_once(read(text) for read, text in zip(reads.values(), texts, strict=True))
         numbers = []
-        for name, each, values in zip(reads, some, said, strict=True):
+        for name, wanted, values in zip(reads, some, results, strict=True):
             number = np.full(len(self.texts) + 1, np.nan)
-            number[each] = values.cast(pl.Float64).to_numpy()
+            number[wanted] = values.cast(pl.Float64).to_numpy()
             numbers.append(number[self.column(name)])
         took = np.where(self.is_mkl, self.microseconds, numbers[0])
         took = np.where(took <= DAY_US, took, np.nan)  # else the line is damaged
@@ -305,8 +305,8 @@ class _Rows:
         """The names of events that have none, or that are of the graph API."""
         event, reason = self.column("event"), self.column("reason")
         missing = event == NO_TEXT
-        rows = np.flatnonzero(self.is_graph & ~missing)
-        event[rows] = self._changed(event[rows], _of_graph)
+        row = np.flatnonzero(self.is_graph & ~missing)
+        event[row] = self._changed(event[row], _of_graph)
         event[missing], reason[missing] = self.added([UNPARSED, _REASONS[0]])
 
     def _changed(self, codes: Integers, change: Callable[[str], str]) -> Integers:
@@ -403,10 +403,10 @@ class _Tried:
         else:
             self.long &= ~near
 
-    def reasons(self, rows: NDArray[np.int64]) -> Integers:
+    def reasons(self, numbers: NDArray[np.int64]) -> Integers:
         """For each of the rows, the number of its reason in _REASONS."""
         tests = (~self.known, self.out_of_place, self.short, self.long)
-        return np.select([test[rows] for test in tests], range(4), default=4)
+        return np.select([test[numbers] for test in tests], range(4), default=4)
 
 
 # ---- oneMKL --------------------------------------------------------------------------------------

@@ -74,26 +74,26 @@ def layouts_of_templates(
     grammar does not know has to be so: a name it has no column for is a field that is skipped.
     """
     templates = dict.fromkeys(
-        (marker, version, component, said[1])
+        (marker, version, component, match[1])
         for marker, version, component, body in lines
-        if (said := _TEMPLATE.fullmatch(body))
+        if (match := _TEMPLATE.fullmatch(body))
     )
-    known = {layout.fields for layout in grammar.layouts}
-    columns = {name for fields in known for name in fields}
-    found: list[VerboseLayout] = []
+    field_sets = {layout.fields for layout in grammar.layouts}
+    columns = {name for fields in field_sets for name in fields}
+    layouts: list[VerboseLayout] = []
     for marker, version, component, text in islice(templates, _MOST_TEMPLATES):
         names = [_NAMES.get(name, name) for name in text.split(",") if name not in _HEAD_NAMES]
         # A column of another name must not take the place of one that the rows have: `at`.
         fields = tuple(name if name in columns else f"other_{name}" for name in names)
-        if component == "graph" or fields in known or len(set(fields)) < len(fields):
+        if component == "graph" or fields in field_sets or len(set(fields)) < len(fields):
             continue
         if not set(fields) >= _NEEDED:
             continue
         for layout in grammar.layouts:
             heads = marker in layout.markers and (version or "") in layout.versions
             if heads and layout.name == "primitive" and (component or "") in layout.components:
-                found.append(layout._replace(name="of the template", fields=fields))
-    return found
+                layouts.append(layout._replace(name="of the template", fields=fields))
+    return layouts
 
 
 def onednn_version(primitives: pl.DataFrame) -> str | None:
@@ -101,5 +101,5 @@ def onednn_version(primitives: pl.DataFrame) -> str | None:
 
     `primitives` is a frame of `read_verbose`.
     """
-    found = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
-    return found[0] if len(found) else None
+    versions = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
+    return versions[0] if len(versions) else None

@@ -54,9 +54,9 @@ def matched(keys: NDArray[np.integer], is_first: NDArray[np.bool_]) -> Positions
     sure = np.bincount(mine, ~sure)[mine] == 0
     of = np.where(last < begin, -1, np.where(sure, same, last))
     number = np.where(is_first, np.cumsum(is_first), np.cumsum(~is_first)) - 1
-    found = np.full(len(mine), -1)
-    found[number[order[~first]]] = np.append(number[order[first]], -1)[of]
-    return found
+    partner = np.full(len(mine), -1)
+    partner[number[order[~first]]] = np.append(number[order[first]], -1)[of]
+    return partner
 
 
 # ---- definitions of nodes: `{{node N}} = Op[attributes](inputs) device: D` -----------------------
@@ -84,8 +84,8 @@ def read_definitions(texts: pl.Series) -> pl.DataFrame:
     frame = texts.str.extract_groups(_WHOLE).struct.unnest()
     whole = pl.col("device").is_not_null()
     frame = frame.select(*_COLUMNS[:4], pl.col("dead").is_not_null(), "device", whole=whole)
-    rows = np.flatnonzero(~frame["whole"].to_numpy())
-    if len(rows):
-        cut = texts[rows].str.extract_groups(_CUT).struct.unnest()
-        frame = frame.with_columns(frame[name].scatter(rows, cut[name]) for name in cut.columns)
+    numbers = np.flatnonzero(~frame["whole"].to_numpy())
+    if len(numbers):
+        cut = texts[numbers].str.extract_groups(_CUT).struct.unnest()
+        frame = frame.with_columns(frame[name].scatter(numbers, cut[name]) for name in cut.columns)
     return frame

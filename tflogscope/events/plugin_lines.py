@@ -23,21 +23,21 @@ def with_plugin_lines(lines: pl.DataFrame, messages: Messages) -> pl.DataFrame:
 
     `messages` gives the records of one message.
     """
-    found = [
+    frames = [
         _rows(rewriter, rewriter.primitives, messages)
         for rewriter in REWRITERS
         if rewriter.primitives is not None
     ]
-    rows = [each for each in found if each.height]
-    if not rows:
+    filled = [frame for frame in frames if frame.height]
+    if not filled:
         return lines
-    both = pl.concat([lines, *rows], how="diagonal").select(*VERBOSE_SCHEMA)
+    both = pl.concat([lines, *filled], how="diagonal").select(*VERBOSE_SCHEMA)
     return both.sort("at", maintain_order=True)
 
 
-def _rows(rewriter: Rewriter, said: PrimitiveLines, messages: Messages) -> pl.DataFrame:
+def _rows(rewriter: Rewriter, layout: PrimitiveLines, messages: Messages) -> pl.DataFrame:
     """A row for each primitive that ran."""
-    runs, timed = messages(said.runs), messages(said.timed)
+    runs, timed = messages(layout.runs), messages(layout.timed)
     if not runs.height + timed.height:
         return runs.clear()
     # A line with a time repeats one before it; where only times are printed, it is the row.
@@ -48,7 +48,7 @@ def _rows(rewriter: Rewriter, said: PrimitiveLines, messages: Messages) -> pl.Da
     lines = runs.join(timed, on=[*key, "number"], how="full", coalesce=True)
     lines = lines.with_columns(at=pl.coalesce("at", "timed_at")).sort("at")
     text, name = pl.col("said"), pl.col("primitive").str.to_lowercase().str.replace_all(" ", "_")
-    sizes = [text.str.extract(pattern, 1).str.replace_all(",", "x") for pattern in said.problem]
+    sizes = [text.str.extract(pattern, 1).str.replace_all(",", "x") for pattern in layout.problem]
     return lines.select(
         "at",
         event=pl.lit("exec"),
@@ -56,9 +56,9 @@ def _rows(rewriter: Rewriter, said: PrimitiveLines, messages: Messages) -> pl.Da
         engine=pl.lit("cpu"),
         primitive=name,
         primitive_kind=name,
-        implementation=text.str.extract(said.implementation, 1),
-        memory_descriptors=text.str.extract_all(said.tensors).list.join(" "),
-        attributes=text.str.extract(said.attributes, 1),
+        implementation=text.str.extract(layout.implementation, 1),
+        memory_descriptors=text.str.extract_all(layout.tensors).list.join(" "),
+        attributes=text.str.extract(layout.attributes, 1),
         problem=pl.concat_str(sizes, separator=":"),
         duration_us=pl.when(pl.col("us") <= DAY_US).then("us"),
     )
@@ -71,7 +71,7 @@ def late_plugins(messages: Messages, records: Callable[[], pl.DataFrame]) -> tup
     between the two clocks is that of the lines that came at once; one that was written long before
     the record in front of it came late. `records` gives at and time of TensorFlow's.
     """
-    found = []
+    late_ids = []
     for rewriter in REWRITERS:
         if rewriter.primitives is None or not rewriter.primitives.clock:
             continue
@@ -79,15 +79,15 @@ def late_plugins(messages: Messages, records: Callable[[], pl.DataFrame]) -> tup
         if lines.is_empty() or records().is_empty():
             continue
         lines, times = lines.sort("at"), records().select("at", "time").sort("at")
-        own = lines.select("at", own=pl.col(rewriter.primitives.clock).cast(pl.Float64) * 1e6)
-        near = own.join_asof(times.rename({"time": "before"}), on="at").join_asof(
+        clocks = lines.select("at", own=pl.col(rewriter.primitives.clock).cast(pl.Float64) * 1e6)
+        near = clocks.join_asof(times.rename({"time": "before"}), on="at").join_asof(
             times.rename({"time": "after"}), on="at", strategy="forward", allow_exact_matches=False
         )
         start = (near["after"] - near["own"]).min()
         late = near.filter(pl.col("before") - pl.col("own") > pl.lit(start) + LATE_LINE)
         if late.height > max(1, LATE_LINES * lines.height):
-            found.append(rewriter.id)
-    return tuple(found)
+            late_ids.append(rewriter.id)
+    return tuple(late_ids)
 
 
 def _time() -> pl.Expr:

@@ -21,15 +21,15 @@ def repeat_of(records: pl.DataFrame) -> tuple[int, int] | None:
     back = np.flatnonzero(time[1:] < time[:-1]) + 1
     if not len(back):
         return None
-    said = records.drop("at")
-    same_time = said["time"].is_in(said["time"][back].implode()).arg_true()
+    written = records.drop("at")
+    same_time = written["time"].is_in(written["time"][back].implode()).arg_true()
     earlier, later = (
-        said[row].with_columns(index=row.cast(pl.Int64)) for row in (same_time, pl.Series(back))
+        written[row].with_columns(index=row.cast(pl.Int64)) for row in (same_time, pl.Series(back))
     )
-    again = earlier.join(later, on=said.columns, suffix="_again")
+    again = earlier.join(later, on=written.columns, suffix="_again")
     again = again.filter(pl.col("index") < pl.col("index_again")).sort("index_again", "index")
     for first, row in again.select("index", "index_again").head(_TRIED).rows():
-        if said.slice(first, _LEAST).equals(said.slice(row, _LEAST)):
+        if written.slice(first, _LEAST).equals(written.slice(row, _LEAST)):
             return records["at"][row], records["at"][first]
     return None
 
@@ -41,12 +41,12 @@ def repeated_lines(lines: pl.DataFrame) -> tuple[int, int] | None:
     first = durations[:_LEAST_LINES]
     if len(np.unique(first)) < _LEAST_DURATIONS:
         return None
-    rows = np.arange(1, len(durations) - _LEAST_LINES + 1)
+    starts = np.arange(1, len(durations) - _LEAST_LINES + 1)
     for place, duration in enumerate(first):
-        rows = rows[durations[rows + place] == duration]
-    said, line = lines.drop("at"), lines["at"]
-    for row in rows[:_TRIED]:
+        starts = starts[durations[starts + place] == duration]
+    written, line = lines.drop("at"), lines["at"]
+    for row in starts[:_TRIED]:
         again = timed[row : row + _LEAST_LINES]
-        if said[again].equals(said[timed[:_LEAST_LINES]]):
+        if written[again].equals(written[timed[:_LEAST_LINES]]):
             return line[int(again[0])], line[int(timed[0])]
     return None

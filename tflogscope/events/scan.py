@@ -137,10 +137,10 @@ class Scan:
 
     def so_far(self) -> Scan:
         """All that was scanned until now; the scan goes on."""
-        found = copy.copy(self)
+        scan = copy.copy(self)
         with self._turn:  # nothing is added to `store` and `spans` meanwhile
-            found.store, found.spans = self.store.so_far(), copy.deepcopy(self.spans)
-        return found
+            scan.store, scan.spans = self.store.so_far(), copy.deepcopy(self.spans)
+        return scan
 
     # ---- blocks ---------------------------------------------------------------------------------
 

@@ -179,10 +179,10 @@ class ScannedLog:
             raw.open = _pointer(self._open, c.Opened)
             c.library().tflogscope_move(_pointer(old, c.Opened), count, raw.open, raw.open_mask)
 
-    def _make_columns(self, number: int, rows: int) -> None:
+    def _make_columns(self, number: int, row_count: int) -> None:
         columns = self.raw.columns[number]
         for name, memory in self._columns.get(c.TABLES[number], {}).items():
-            place, columns.capacity = memory.room(columns.used + rows)
+            place, columns.capacity = memory.room(columns.used + row_count)
             setattr(columns, name, place)
 
     def so_far(self) -> ScannedLog:
@@ -191,7 +191,7 @@ class ScannedLog:
         Both have the same memory, as rows and strings that are there stay as they are. Only the
         ends of runs are copied: later records are put there, and `Events` pairs the odd ones.
         """
-        found = copy.copy(self)
+        log = copy.copy(self)
         runs = self.raw.columns[c.TABLES.index("nodes")].used
         columns = {
             table: {
@@ -201,11 +201,11 @@ class ScannedLog:
             for table, columns in self._columns.items()
         }
         arenas = [copy.copy(arena) for arena in self._arenas]
-        vars(found).update(_columns=columns, _arenas=arenas)
+        vars(log).update(_columns=columns, _arenas=arenas)
         for name in ("_entries", "_fields", "_odds"):
-            setattr(found, name, copy.copy(vars(self)[name]))
-        found.raw = c.Store.from_buffer_copy(self.raw)
-        return found
+            setattr(log, name, copy.copy(vars(self)[name]))
+        log.raw = c.Store.from_buffer_copy(self.raw)
+        return log
 
     # ---- what it holds --------------------------------------------------------------------------
 
@@ -225,8 +225,8 @@ class ScannedLog:
         """What is known of each distinct string of a table, by number: tag and mark."""
         import numpy as np
 
-        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)
-        mine: NDArray[np.void] = found[found["table"] == c.TABLES.index(table)]
+        entries = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)
+        mine: NDArray[np.void] = entries[entries["table"] == c.TABLES.index(table)]
         return mine
 
     def fields(self) -> NDArray[np.integer]:
@@ -256,9 +256,9 @@ def texts_of(store: ScannedLog, table: str) -> pl.Series:
     import polars as pl
 
     def taken_apart(part: bytes) -> pl.Series:
-        found = pl.Series("text", [part.decode()]).str.split("\n")[0]
+        pieces = pl.Series("text", [part.decode()]).str.split("\n")[0]
         # It has room for as many strings as there are bytes; what is taken of it has not.
-        strings: pl.Series = found.gather(pl.int_range(len(found) - 1, eager=True))
+        strings: pl.Series = pieces.gather(pl.int_range(len(pieces) - 1, eager=True))
         return strings
 
     # polars takes them apart quicker than Python makes its strings; a part at a time, as it copies.

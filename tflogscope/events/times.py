@@ -126,8 +126,8 @@ def without_damaged(times: pl.Series, at: Integers, spans: Sequence[SourceSpan])
     seconds = values[timed].astype(np.int64) // SECOND
     wrong = []
     for inside in _sources(at[timed], spans):
-        rows = timed[inside]
-        wrong.append(rows[damaged(seconds[inside], at[rows], np.arange(len(rows)))])
+        row = timed[inside]
+        wrong.append(row[damaged(seconds[inside], at[row], np.arange(len(row)))])
     return times.scatter(np.concatenate(wrong), None) if any(map(len, wrong)) else times
 
 
@@ -160,10 +160,10 @@ class Clocks:
         self._seconds = seconds_of(texts_of(store, "clocks"), self._tags, prefixes)
         for tag in range(len(prefixes)):
             mine = self._seconds[:-1][self._tags == tag]
-            known = np.sort(mine[mine != NO_TIME])
-            if (np.diff(known) > _GAP).any():
+            seconds = np.sort(mine[mine != NO_TIME])
+            if (np.diff(seconds) > _GAP).any():
                 self._drop_damaged(tag, spans)
-        utc = np.isin(self._tags, [tag for tag, each in enumerate(prefixes) if "E" in each.shape])
+        utc = np.isin(self._tags, [tag for tag, form in enumerate(prefixes) if "E" in form.shape])
         timed = self._seconds[:-1] != NO_TIME
         if (timed & utc).any() and (timed & ~utc).any():
             self._align(utc)
@@ -207,8 +207,8 @@ class Clocks:
         timed = seconds != NO_TIME
         seconds, is_utc = seconds[timed], is_utc[timed]
         last = np.maximum.accumulate(np.where(is_utc, -1, np.arange(len(is_utc))))
-        rows = np.flatnonzero(is_utc & (last >= 0))
-        if len(rows):
-            offset = float(np.median(seconds[last[rows]] - seconds[rows]))
+        row = np.flatnonzero(is_utc & (last >= 0))
+        if len(row):
+            offset = float(np.median(seconds[last[row]] - seconds[row]))
             shift = round(offset / _QUARTER_HOUR) * _QUARTER_HOUR
             self._seconds[:-1][utc & (self._seconds[:-1] != NO_TIME)] += shift

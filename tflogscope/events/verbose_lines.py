@@ -38,41 +38,41 @@ class VerboseLines:
     def __len__(self) -> int:
         return len(self.at)
 
-    def field(self, place: Integers | int, rows: Integers | slice = slice(None)) -> Integers:
+    def field(self, place: Integers | int, numbers: Integers | slice = slice(None)) -> Integers:
         """The text's number of the field in this place of each row; NO_TEXT: it has not so many."""
-        at, there = self.first[rows] + place, place < self.count[rows]
-        found: Integers = self.codes[at if there.all() else np.where(there, at, 0)]
-        return found if there.all() else np.where(there, found, NO_TEXT)
+        at, there = self.first[numbers] + place, place < self.count[numbers]
+        codes: Integers = self.codes[at if there.all() else np.where(there, at, 0)]
+        return codes if there.all() else np.where(there, codes, NO_TEXT)
 
-    def of(self, rows: Integers) -> VerboseLines:
+    def of(self, row: Integers) -> VerboseLines:
         """Some of the lines."""
-        if len(rows) == len(self):
+        if len(row) == len(self):
             return self
-        return replace(self, at=self.at[rows], first=self.first[rows], count=self.count[rows])
+        return replace(self, at=self.at[row], first=self.first[row], count=self.count[row])
 
-    def joined(self, rows: Integers, begin: Integers, end: Integers) -> list[str]:
+    def joined(self, numbers: Integers, begin: Integers, end: Integers) -> list[str]:
         """The text of some fields of each row, with the commas between them."""
         count = np.maximum(end - begin, 0)
         after = np.cumsum(count)
         within = np.arange(count.sum()) - np.repeat(after - count, count)
-        codes = self.codes[np.repeat(self.first[rows] + begin, count) + within]
+        codes = self.codes[np.repeat(self.first[numbers] + begin, count) + within]
         texts = self.texts[codes].to_list()
         places = zip((after - count).tolist(), after.tolist(), strict=True)
         return [",".join(texts[one:two]) for one, two in places]
 
-    def frame(self, rows: Integers | None = None) -> pl.DataFrame:
+    def frame(self, numbers: Integers | None = None) -> pl.DataFrame:
         """Lines as they were: at, text."""
-        rows = np.arange(len(self)) if rows is None else rows
-        texts = self.joined(rows, np.zeros(len(rows), np.int64), self.count[rows])
+        numbers = np.arange(len(self)) if numbers is None else numbers
+        texts = self.joined(numbers, np.zeros(len(numbers), np.int64), self.count[numbers])
         return pl.DataFrame(
-            {"at": self.at[rows], "text": texts}, schema={"at": pl.Int64, "text": pl.String}
+            {"at": self.at[numbers], "text": texts}, schema={"at": pl.Int64, "text": pl.String}
         )
 
-    def replaced(self, rows: Sequence[int], lines: Sequence[str]) -> VerboseLines:
+    def replaced(self, numbers: Sequence[int], lines: Sequence[str]) -> VerboseLines:
         """These lines, with others in the place of some rows."""
-        new = lines_of(pl.DataFrame({"at": self.at[list(rows)], "text": lines}))
+        new = lines_of(pl.DataFrame({"at": self.at[list(numbers)], "text": lines}))
         first, count = self.first.copy(), self.count.copy()
-        first[list(rows)], count[list(rows)] = new.first + len(self.codes), new.count
+        first[list(numbers)], count[list(numbers)] = new.first + len(self.codes), new.count
         codes = np.concatenate([self.codes, new.codes + len(self.texts)])
         texts = pl.concat([self.texts, new.texts])
         return replace(self, first=first, count=count, codes=codes, texts=texts)
@@ -88,12 +88,12 @@ def matching(texts: pl.Series, tests: Sequence[tuple[Integers, str]]) -> list[Bo
         pl.lit(texts[wanted]).str.contains(pattern).arg_true()
         for wanted, (_, pattern) in zip(some, tests, strict=True)
     )
-    found = []
+    results = []
     for wanted, which, (codes, _) in zip(some, good, tests, strict=True):
         is_good = np.zeros(len(texts) + 1, bool)
         is_good[wanted[which.to_numpy()]] = True
-        found.append(is_good[codes])
-    return found
+        results.append(is_good[codes])
+    return results
 
 
 def distinct(codes: NDArray[Any], size: int) -> Integers:
@@ -105,17 +105,17 @@ def distinct(codes: NDArray[Any], size: int) -> Integers:
 
 def lines_of(frame: pl.DataFrame) -> VerboseLines:
     """Lines that are texts (`at`, `text`), cut as the scanner cuts them."""
-    known: dict[str, int] = {}
+    code_of: dict[str, int] = {}
     codes, count = [], []
     for line in frame["text"].to_list():
         fields = line.split(",", FIELDS - 1)
         count.append(len(fields))
-        codes += [known.setdefault(field, len(known)) for field in fields]
+        codes += [code_of.setdefault(field, len(code_of)) for field in fields]
     many = np.array(count, np.int64)
     return VerboseLines(
         at=frame["at"].to_numpy().astype(np.int64),
         first=np.cumsum(many) - many,
         count=many,
         codes=np.array(codes, np.int64),
-        texts=pl.Series("text", list(known), pl.String),
+        texts=pl.Series("text", list(code_of), pl.String),
     )

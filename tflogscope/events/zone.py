@@ -11,11 +11,11 @@ _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of 
 
 def utc_offset(events: Events) -> int:
     """µs from UTC, in which oneDNN counts, to the time in which the log's records do."""
-    rows = events.primitives.select("at", "time").drop_nulls()
-    if rows.is_empty():
+    times = events.primitives.select("at", "time").drop_nulls()
+    if times.is_empty():
         return 0
     before = events.record_times.rename({"time": "record"})
-    near = rows.join_asof(before, on="at").drop_nulls("record")
+    near = times.join_asof(before, on="at").drop_nulls("record")
     if near.is_empty():
         return 0
     median = (near["record"] - near["time"]).cast(pl.Float64).median()

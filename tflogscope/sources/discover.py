@@ -112,11 +112,11 @@ def _files_below(directory: str) -> Iterator[str]:
 
     A directory that can't be read is given itself, as a file that can't be read either.
     """
-    for found in files_below(directory, natural_key, hidden=False):
-        if isinstance(found, str):
-            yield found
-        elif found.is_file():
-            yield found.path
+    for entry in files_below(directory, natural_key, hidden=False):
+        if isinstance(entry, str):
+            yield entry
+        elif entry.is_file():
+            yield entry.path
 
 
 def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:

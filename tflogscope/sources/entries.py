@@ -67,13 +67,13 @@ class Entries:
         import polars as pl
 
         envelope, (part, value) = self._envelope, self._envelope.part
-        found = fields.filter(name=envelope.text)
-        if not found.height:
+        texts = fields.filter(name=envelope.text)
+        if not texts.height:
             return []
-        for asked in envelope.asked:
-            values = fields.filter(name=asked).unique("entry", keep="first", maintain_order=True)
-            found = found.join(
-                values.select("entry", pl.col("value").alias(asked)),
+        for path in envelope.asked:
+            values = fields.filter(name=path).unique("entry", keep="first", maintain_order=True)
+            texts = texts.join(
+                values.select("entry", pl.col("value").alias(path)),
                 on="entry",
                 how="left",
                 maintain_order="left",
@@ -81,12 +81,12 @@ class Entries:
         keys = None
         if envelope.streams:
             streams = (
-                found[name].cast(pl.Binary).fill_null(unsaid)
+                texts[name].cast(pl.Binary).fill_null(unsaid)
                 for name, unsaid in zip(envelope.streams, whose, strict=True)
             )
             keys = list(zip(*streams, strict=True))
             self._whose = keys[-1]
-        cut = (found[part] == value).fill_null(value=False).to_list() if part else None
-        numbers = numbers_at(numbers, found["number"].to_numpy())
-        lines = found["value"].cast(pl.Binary).to_list()
+        cut = (texts[part] == value).fill_null(value=False).to_list() if part else None
+        numbers = numbers_at(numbers, texts["number"].to_numpy())
+        lines = texts["value"].cast(pl.Binary).to_list()
         return self._pieces.put_together(lines, numbers, keys, None, cut)

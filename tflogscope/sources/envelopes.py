@@ -54,7 +54,7 @@ class Chain:
             outer = self.envelopes[0]
             whose = " of all processes" if outer.streams else ""
             return f"{outer.name} dropped {count:,} repeated lines{whose}; {outer.keep}"
-        return next(filter(None, (each.problem for each in self._inner.values())), None)
+        return next(filter(None, (chain.problem for chain in self._inner.values())), None)
 
     def describe(self, key: Key) -> str:
         """What tells a process from others, for people: `rank 1`."""
@@ -67,7 +67,7 @@ class Chain:
 
     def rank_of(self, key: Key) -> int | None:
         """The rank in a key, if a wrapper says it."""
-        names = [(each, name) for each in self.envelopes for name in each.streams]
+        names = [(wrapper, name) for wrapper in self.envelopes for name in wrapper.streams]
         for (envelope, name), value in zip(names, key, strict=False):
             if name == envelope.rank:
                 return whole(value)
@@ -82,11 +82,11 @@ class Chain:
 
     def rest(self) -> list[Opened]:
         """The lines that have not ended, at the end of the input."""
-        found = self._through(self._layer.rest())
-        return found + [
-            each._replace(key=key + each.key)
+        batches = self._through(self._layer.rest())
+        return batches + [
+            batch._replace(key=key + batch.key)
             for key, inner in self._inner.items()
-            for each in inner.rest()
+            for batch in inner.rest()
         ]
 
     def head(self, text: bytes) -> list[Opened]:
@@ -96,7 +96,7 @@ class Chain:
     def _through(self, opened: list[Opened]) -> list[Opened]:
         if len(self.envelopes) == 1:
             return opened
-        for key in {each.key for each in opened} - self._inner.keys():
+        for key in {batch.key for batch in opened} - self._inner.keys():
             self._inner[key] = Chain(self.envelopes[1:])
         return [
             inner._replace(key=outer.key + inner.key, unowned=outer.unowned + inner.unowned)
@@ -129,6 +129,6 @@ def opened_blocks(
         lines = opened[0].given if all_of_it else block.text.count(b"\n")
         first += lines
         # Where heads are inside lines, the lines are those of the processes.
-        yield opened, sum(each.lines for each in opened) if inside else lines, block
+        yield opened, sum(batch.lines for batch in opened) if inside else lines, block
     if opened := chain.rest():
-        yield opened, sum(each.lines for each in opened) if inside else 0, block
+        yield opened, sum(batch.lines for batch in opened) if inside else 0, block

@@ -42,8 +42,8 @@ class Heads:
         self.left_out += left_out
         if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
-            found = (self._find_inside.search(each.text) for each in alike if self._inside)
-            if alike and not any(found):
+            searches = (self._find_inside.search(batch.text) for batch in alike if self._inside)
+            if alike and not any(searches):
                 return alike
         heads, lines, fields = self._split(text)
         envelope, cut, lost = self._envelope, None, list[int]()
@@ -66,18 +66,18 @@ class Heads:
             # Half a head says nothing; the line before is of the same process.
             keys = keys or [()] * len(heads)
             whose = Counter(keys[place if heads[place] else place - 1] for place in lost)
-            return [each._replace(unowned=whose[each.key]) for each in opened]
+            return [batch._replace(unowned=whose[batch.key]) for batch in opened]
         self._learn(keys or [()] * len(heads), heads)
         return opened
 
     def _split(self, text: bytes) -> tuple[list[bytes | None], list[bytes], dict[str, list[bytes]]]:
         """Of each line its head, what is behind it, and the fields of the head."""
-        asked = self._envelope.asked
+        names = self._envelope.asked
         pieces = self._all.split(b"\n" + text[:-1])
-        step = len(asked) + 2
-        fields = {name: pieces[at::step] for at, name in enumerate(asked, 2)}
+        step = len(names) + 2
+        fields = {name: pieces[at::step] for at, name in enumerate(names, 2)}
         if any(None in field for field in fields.values()):
-            fields = {name: [value or b"" for value in each] for name, each in fields.items()}
+            fields = {name: [value or b"" for value in values] for name, values in fields.items()}
         return pieces[1::step], pieces[step::step], fields
 
     def _apart(
@@ -88,14 +88,14 @@ class Heads:
 
         data = np.frombuffer(text, np.uint8)
         feeds = np.flatnonzero(data == 10)
-        found = np.array([each.start() for each in self._find_inside.finditer(text)], np.int64)
-        line = np.searchsorted(feeds, found)
+        begins = np.array([match.start() for match in self._find_inside.finditer(text)], np.int64)
+        line = np.searchsorted(feeds, begins)
         first = np.append(True, line[1:] != line[:-1])
         inner = np.flatnonzero(~(first & np.array([head is not None for head in heads])[line]))
-        place, here = found[inner], line[inner]
+        place, here = begins[inner], line[inner]
         # In its line, and between the one before and the next one.
-        since = np.maximum(np.append(-1, found)[inner] + 1, np.append(0, feeds + 1)[here])
-        until = np.minimum(np.append(found[1:], len(data))[inner], feeds[here])
+        since = np.maximum(np.append(-1, begins)[inner] + 1, np.append(0, feeds + 1)[here])
+        until = np.minimum(np.append(begins[1:], len(data))[inner], feeds[here])
         since, until = np.maximum(since, place - _LONGEST), np.minimum(until, place + _LONGEST)
         search = self._envelope.pattern.search
         matches = map(search, repeat(text), since.tolist(), until.tolist())
@@ -130,15 +130,15 @@ class Heads:
 
     def _learn(self, keys: Sequence[Key], heads: Sequence[bytes | None]) -> None:
         """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
-        found = one_of_each([(key, head) for key, head in zip(keys, heads, strict=True) if head])
-        if len(found) > self._shapes.room(keys):
+        samples = one_of_each([(key, head) for key, head in zip(keys, heads, strict=True) if head])
+        if len(samples) > self._shapes.room(keys):
             self._shapes = LineShapes()
-        asked, (name, value) = self._envelope.asked, self._envelope.part
-        for key, head in found if len(found) <= self._shapes.room(keys) else ():
+        names, (name, value) = self._envelope.asked, self._envelope.part
+        for key, head in samples if len(samples) <= self._shapes.room(keys) else ():
             match = self._envelope.pattern.fullmatch(head)
-            values = dict(zip(asked, match.groups(), strict=True)) if match else {}
+            values = dict(zip(names, match.groups(), strict=True)) if match else {}
             if match and (not name or values[name] != value.encode()):
-                fixed = [match.span(1 + asked.index(stream)) for stream in self._envelope.streams]
+                fixed = [match.span(1 + names.index(stream)) for stream in self._envelope.streams]
                 self._shapes.add(key, any_digits(head, fixed))
 
 

@@ -77,9 +77,9 @@ def _after_last_line_feed(reader: Reader, start: int, end: int) -> int:
     upper = end
     while upper > start:
         lower = max(start, upper - size)
-        found = reader.read_at(lower, upper - lower).rfind(b"\n")
-        if found >= 0:
-            return lower + found + 1
+        place = reader.read_at(lower, upper - lower).rfind(b"\n")
+        if place >= 0:
+            return lower + place + 1
         upper = lower
         size *= 8
     return end

@@ -34,7 +34,7 @@ class Objects:
             alike, place = self._shapes.open(text, numbers)
             if alike:
                 account = SourceAccount()
-                return [each._replace(text=clean(each.text, LINE_CAP, account)) for each in alike]
+                return [part._replace(text=clean(part.text, LINE_CAP, account)) for part in alike]
             if not self._learn(text[place : text.find(b"\n", place)]):
                 break
         return self._open_each(text, numbers)
@@ -42,29 +42,29 @@ class Objects:
     def _learn(self, line: bytes) -> bool:
         """Know the shape of a line; False: it is known, or the line is none of this kind."""
         envelope, (name, value) = self._envelope, self._envelope.part
-        found = envelope.read(line.decode())
-        if found is None or (name and in_object(json.loads(line), name) == value):
+        entry = envelope.read(line.decode())
+        if entry is None or (name and in_object(json.loads(line), name) == value):
             return False
         head, tail = _shape_of(line, envelope)
-        return self._shapes.add(tuple(map(str.encode, found[1])), head, tail)
+        return self._shapes.add(tuple(map(str.encode, entry[1])), head, tail)
 
     def _open_each(self, text: bytes, numbers: Numbers) -> list[Opened]:
         import polars as pl
 
         envelope, (part, value) = self._envelope, self._envelope.part
         frame = _read(text, (envelope.text, *envelope.asked))
-        found, cut = frame[envelope.text], None
+        lines, cut = frame[envelope.text], None
         if envelope.line_feed:
-            cut = ~found.str.ends_with("\n").fill_null(value=True)
-            found = found.str.strip_suffix("\n")
+            cut = ~lines.str.ends_with("\n").fill_null(value=True)
+            lines = lines.str.strip_suffix("\n")
         elif part:
             cut = (frame[part] == value).fill_null(value=False)
-        odd = (found.is_null() | found.str.starts_with("[")).arg_true()
-        if found.null_count():  # what is no object of this kind stays as it is
-            found = found.fill_null(text_lines(text))
+        odd = (lines.is_null() | lines.str.starts_with("[")).arg_true()
+        if lines.null_count():  # what is no object of this kind stays as it is
+            lines = lines.fill_null(text_lines(text))
         streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
         keys = list(zip(*streams, strict=True)) if streams else None
-        texts = found.cast(pl.Binary).to_list()
+        texts = lines.cast(pl.Binary).to_list()
         unknown = self._no_strings(text, odd, texts) if len(odd) else []
         opened = self._pieces.put_together(
             texts,
@@ -74,7 +74,7 @@ class Objects:
             None if cut is None else cut.to_list(),
         )
         whose = Counter(keys[row] if keys else () for row in unknown)
-        return [each._replace(unowned=whose[each.key]) for each in opened] if unknown else opened
+        return [batch._replace(unowned=whose[batch.key]) for batch in opened] if unknown else opened
 
     def _no_strings(self, text: bytes, odd: pl.Series, texts: list[bytes]) -> list[int]:
         """Put texts in place that are arrays of bytes; return the rows that have null instead.
@@ -93,7 +93,7 @@ class Objects:
                 texts[row] = b""
                 unknown.append(row)
             elif isinstance(value, list):
-                texts[row] = bytes(each & 0xFF for each in value if isinstance(each, int))
+                texts[row] = bytes(byte & 0xFF for byte in value if isinstance(byte, int))
         return unknown
 
 
@@ -132,13 +132,13 @@ def _read(text: bytes, paths: Sequence[str]) -> Any:
     import polars as pl
 
     lines = text_lines(text).to_frame("line")
-    found = {
+    columns = {
         path: pl.col("line").str.json_path_match(
             "$" if path == "$" else "$" + "".join(f"['{name}']" for name in path.split("."))
         )
         for path in paths
     }
-    return lines.select(**found)
+    return lines.select(**columns)
 
 
 def text_lines(text: bytes) -> Any:

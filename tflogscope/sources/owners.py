@@ -47,10 +47,10 @@ class ByOwner:
         owner = pl.coalesce(
             pl.when(number.is_not_null()).then(
                 number.cast(pl.Int64, strict=False).replace_strict(
-                    dict(known), default=NOBODY, return_dtype=pl.String
+                    dict(owners), default=NOBODY, return_dtype=pl.String
                 )
             )
-            for number, known in (
+            for number, owners in (
                 (line.str.extract(_OF_RECORD, 1), self._owners.processes),
                 (thread, self._owners.threads),
             )
@@ -58,10 +58,10 @@ class ByOwner:
         lines = pl.Series("line", [text[:-1].decode()]).str.split("\n").explode().to_frame()
         whose = lines.select(owner.forward_fill().fill_null(self._last)).to_series()
         self._last = whose[-1]
-        keys: list[Key] = [(each,) for each in whose.cast(pl.Binary).to_list()]
+        keys: list[Key] = [(name,) for name in whose.cast(pl.Binary).to_list()]
         texts = text.split(b"\n")[:-1]
         if not self._begun and texts[0].startswith(_COMMENT):
-            heads: list[Key] = [(each.encode(),) for each in {*self._owners.threads.values()}]
+            heads: list[Key] = [(name.encode(),) for name in {*self._owners.threads.values()}]
             numbers = numbers_at(
                 numbers, np.append(np.zeros(len(heads), int), range(1, len(texts)))
             )

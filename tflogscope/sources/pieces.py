@@ -151,7 +151,7 @@ def in_groups(values: Sequence[Hashable]) -> tuple[NDArray[np.int64], NDArray[np
     """Places ordered by value, equal ones as they come; and which is the last of its value."""
     import numpy as np
 
-    codes = {each: number for number, each in enumerate(dict.fromkeys(values))}
+    codes = {value: number for number, value in enumerate(dict.fromkeys(values))}
     group = np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
     order = np.argsort(group, kind="stable")
     group = group[order]

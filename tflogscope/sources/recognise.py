@@ -29,17 +29,17 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
 
     None: no record is in these lines. Empty: records are as they were written.
     """
-    found = _recognise(head, grammar)
-    opened = Chain(found).head(head) if found else ()
-    repairs = repairs_of(b"".join(each.text for each in opened) if found else head, grammar)
+    wrappers = _recognise(head, grammar)
+    opened = Chain(wrappers).head(head) if wrappers else ()
+    repairs = repairs_of(b"".join(batch.text for batch in opened) if wrappers else head, grammar)
     if not repairs:
-        return found
+        return wrappers
     name = ", ".join(dict.fromkeys(repair.name for repair in repairs))
-    return (*(found or ()), Envelope("repaired", name, "", "", repairs=repairs))
+    return (*(wrappers or ()), Envelope("repaired", name, "", "", repairs=repairs))
 
 
 def _recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
-    records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
+    records = [match.start() for match in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
     if not records:
         return None
     if pasted := _pasted(head, grammar):
@@ -49,19 +49,19 @@ def _recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     least = max(len(records) / _LEAST_SHARE, min(2, len(records)))
     if len(behind) < least:
         return ()
-    found = Counter(
+    chains = Counter(
         _peel(head[begin : head.find(b"\n", begin)], place - begin, grammar, _DEEPEST)
         for begin, place in behind
     )
-    del found[None]
-    chain, count = found.most_common(1)[0] if found else ((), 0)
+    del chains[None]
+    chain, count = chains.most_common(1)[0] if chains else ((), 0)
     if not chain or count < least:
         return _alike(head, behind) if len(behind) == len(records) else ()
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
     if _CTEST.search(head):  # `36: ` is the number of a test
-        chain = tuple(replace(each, name=CTEST, streams=(), rank="") for each in chain)
-    inner = _pasted(b"".join(each.text for each in Chain(chain).head(head)), grammar)
+        chain = tuple(replace(envelope, name=CTEST, streams=(), rank="") for envelope in chain)
+    inner = _pasted(b"".join(batch.text for batch in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
 
 
@@ -75,7 +75,7 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
     """A wrapper that no row describes: the same before each record, but for digits and padding."""
     prefixes = {head[begin:place] for begin, place in behind}
     if not any(_COLOUR.sub(b"", prefix) for prefix in prefixes):
-        colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
+        colours = tuple((colour, b"") for colour in sorted({*_COLOUR.findall(head)}))
         return (Envelope("escaped", "colours", "", "", escapes=colours),)
     quoted = [begin for begin, place in behind if head[begin:place].endswith(b'"')]
     if any(head[begin : head.find(b"\n", begin)][-1:] != b'"' for begin in quoted):
@@ -84,7 +84,7 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
         re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", prefix.removesuffix(b'"')))
         for prefix in prefixes
     }
-    shape, *others = (each.decode("utf-8", "replace") for each in alike)
+    shape, *others = (prefix.decode("utf-8", "replace") for prefix in alike)
     # Digits at the end could be the record's. `$` has a meaning in templates.
     if others or len(behind) < _LEAST_FULL or shape.endswith("0") or "$" in shape:
         return ()

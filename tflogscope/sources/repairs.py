@@ -60,8 +60,8 @@ def repairs_of(head: bytes, grammar: Grammar) -> tuple[Repair, ...]:
     hints = sum(map(head.count, _HINTS))
     if len(_known(record, marker, "^").findall(head)) >= hints:
         return ()
-    known = _known(record, marker)
-    before = len(known.findall(head))
+    pattern = _known(record, marker)
+    before = len(pattern.findall(head))
     if before >= hints:
         return ()
     used, text = list[Repair](), head
@@ -69,7 +69,7 @@ def repairs_of(head: bytes, grammar: Grammar) -> tuple[Repair, ...]:
         if repair.pattern.search(text) and not (repair.unless and repair.unless.search(head)):
             used.append(repair)
             text = repair.apply(text)
-    after = len(known.findall(text))
+    after = len(pattern.findall(text))
     gained = after > before and (after - before) * _LEAST_SHARE >= after
     return tuple(used) if gained else ()
 

@@ -41,11 +41,11 @@ class LineShapes:
         )
         if read.value < len(text):
             return [], read.value
-        count, found = lines.value, ctypes.string_at(self._room, size)
+        count, inner = lines.value, ctypes.string_at(self._room, size)
         keys = list(dict.fromkeys(self._known.values()))
         if len(keys) == 1:
-            return [Opened(keys[0], found, numbers, count, count)], len(text)
-        return self._of_each(keys, found, numbers, count), len(text)
+            return [Opened(keys[0], inner, numbers, count, count)], len(text)
+        return self._of_each(keys, inner, numbers, count), len(text)
 
     def _of_each(self, keys: list[Key], text: bytes, numbers: Numbers, count: int) -> list[Opened]:
         """The lines of each process: several in a row are taken at once."""
@@ -59,15 +59,15 @@ class LineShapes:
         end = np.append(begin[1:], len(text))
         made = []
         for number, key in enumerate(keys):
-            rows, lines = np.flatnonzero(whose[first] == number), np.flatnonzero(whose == number)
-            places = zip(begin[rows].tolist(), end[rows].tolist(), strict=True)
+            runs, lines = np.flatnonzero(whose[first] == number), np.flatnonzero(whose == number)
+            places = zip(begin[runs].tolist(), end[runs].tolist(), strict=True)
             mine = b"".join([text[since:until] for since, until in places])
             made.append(Opened(key, mine, numbers_at(numbers, lines), len(lines), len(lines)))
-        return [each for each in made if each.lines]
+        return [batch for batch in made if batch.lines]
 
     def add(self, key: Key, head: bytes, tail: bytes = b"") -> bool:
         """Know one more; False: it is known, or there is no room for it."""
-        shape = b"".join(struct.pack("<H", len(each) & 0xFFFF) + each for each in (head, tail))
+        shape = b"".join(struct.pack("<H", len(part) & 0xFFFF) + part for part in (head, tail))
         if len(head) + len(tail) > _LONGEST or shape in self._known or not self.room([key]):
             return False
         self._known[shape] = key
@@ -80,17 +80,17 @@ class LineShapes:
 
 def any_digits(text: bytes, fixed: Sequence[tuple[int, int]] = ()) -> bytes:
     """Text with a mark for digits that may be others: all that are not in a fixed part."""
-    found, begin = b"", 0
+    marked, begin = b"", 0
     for first, last in sorted(fixed):
         if first >= 0:
-            found += _DIGITS.sub(_ANY_DIGITS, text[begin:first]) + text[first:last]
+            marked += _DIGITS.sub(_ANY_DIGITS, text[begin:first]) + text[first:last]
             begin = last
-    return found + _DIGITS.sub(_ANY_DIGITS, text[begin:])
+    return marked + _DIGITS.sub(_ANY_DIGITS, text[begin:])
 
 
 def one_of_each(texts: Sequence[tuple[Key, bytes]]) -> list[tuple[Key, bytes]]:
     """One text of each shape of each process."""
     alike = _DIGITS.sub(b"0", b"\n".join([text for _, text in texts])).split(b"\n")
     return list(
-        {(each[0], shape): each for each, shape in zip(texts, alike, strict=False)}.values()
+        {(keyed[0], shape): keyed for keyed, shape in zip(texts, alike, strict=False)}.values()
     )

@@ -74,7 +74,7 @@ class Source:
         text = self.wrapped_head(size)
         if not self.envelopes or not text:
             return text
-        return b"".join(each.text for each in Chain(self.envelopes).head(text))
+        return b"".join(batch.text for batch in Chain(self.envelopes).head(text))
 
     def wrapped_head(self, size: int = _HEAD) -> bytes:
         """The same with what is around each line."""
@@ -108,15 +108,15 @@ class Source:
         """
         import hashlib
 
-        found, position = hashlib.sha256(), 0
+        digest, position = hashlib.sha256(), 0
         reader = self._open()
         try:
             while data := reader.read_at(position, _CHECKSUM_READ):
-                found.update(data)
+                digest.update(data)
                 position += len(data)
         finally:
             reader.close()
-        return found.hexdigest()
+        return digest.hexdigest()
 
     def _pass(self, account: SourceAccount) -> Iterator[Block]:
         reader = self._open()
@@ -184,9 +184,9 @@ class Source:
             self._first = same
         elif self._first != same:
             reader.close()
-            said = "was replaced while it was being read"
+            problem = "was replaced while it was being read"
             raise InputError(
-                said, self.name, "The two versions were not mixed. Run the command again."
+                problem, self.name, "The two versions were not mixed. Run the command again."
             )
 
     def _open_spool(self) -> Spool:
@@ -211,15 +211,15 @@ def unwrapped(
     whose: set[Key] = set()
     for opened, lines, block in opened_blocks(blocks, chain):
         account.lines += lines
-        for each in opened:
-            whose.add(each.key)
+        for batch in opened:
+            whose.add(batch.key)
             if len(whose) > 1:
                 hint = f"Pick one: {name}#0"
                 raise SeveralProcesses("it has lines from several processes", name, hint)
-            account.process = chain.describe(each.key)
-            account.add_lines(each.given, each.numbers)
-            account.unowned += each.unowned
-            yield block._replace(text=each.text)
+            account.process = chain.describe(batch.key)
+            account.add_lines(batch.given, batch.numbers)
+            account.unowned += batch.unowned
+            yield block._replace(text=batch.text)
     if chain.problem:
         account.report(chain.problem)
 

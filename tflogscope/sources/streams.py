@@ -60,21 +60,21 @@ def find_streams(
         UsageError: nothing is named, or a process that is not there.
         InputError: an input can't be read, or not be kept in temporary files.
     """
-    asked = {
-        id(each): chosen
-        for each in inputs
-        if not isinstance(each, Source) and (chosen := file_and_process(os.fspath(each)))
+    parts = {
+        id(given): chosen
+        for given in inputs
+        if not isinstance(given, Source) and (chosen := file_and_process(os.fspath(given)))
     }
-    plain = [each for each in inputs if id(each) not in asked]
-    found = find_sources(plain, refused) if plain or not inputs else []
-    named = {each.path if isinstance(each, Source) else os.fspath(each) for each in plain}
+    plain = [given for given in inputs if id(given) not in parts]
+    files = find_sources(plain, refused) if plain or not inputs else []
+    named = {given.path if isinstance(given, Source) else os.fspath(given) for given in plain}
     others = (
-        [] if named.issuperset(each.path for each in found) else _no_logs(found, named, grammar)
+        [] if named.issuperset(file.path for file in files) else _no_logs(files, named, grammar)
     )
     if left is not None:
-        left += (each.path for each in others)
+        left += (file.path for file in others)
     sources: list[Source] = []
-    for source in {id(each): each for each in found if each not in others}.values():
+    for source in {id(file): file for file in files if file not in others}.values():
         source.again = source.again and again
         try:
             sources += _streams(source, grammar)
@@ -82,7 +82,7 @@ def find_streams(
             if refused is None:
                 raise
             refused[source.path] = error
-    return sources + [_one(*each, grammar) for each in asked.values()]
+    return sources + [_one(*part, grammar) for part in parts.values()]
 
 
 def split_by_owner(source: Source, owners: ThreadOwners) -> list[Source]:
@@ -100,14 +100,14 @@ def of_one_input(sources: Sequence[Source]) -> bool:
     return len(sources) > 1 and len(inputs) == 1 and None not in inputs
 
 
-def _one(file: str, asked: str, grammar: Grammar) -> Source:
+def _one(file: str, process: str, grammar: Grammar) -> Source:
     [source] = find_sources([file])
     streams = _streams(source, grammar, part=True)
     for stream in streams:
-        if asked in (stream.names if isinstance(stream, Stream) else {"0"}):
+        if process in (stream.names if isinstance(stream, Stream) else {"0"}):
             return stream
-    there = ", ".join(each.name for each in streams)
-    raise UsageError(f"no process {asked!r}", file, f"Available: {there}")
+    there = ", ".join(other.name for other in streams)
+    raise UsageError(f"no process {process!r}", file, f"Available: {there}")
 
 
 def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[Source]:
@@ -123,21 +123,21 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return [source]
     source.envelopes = envelopes
     wrappers = Chain(envelopes)
-    keys = {each.key for each in wrappers.head(head)}
+    keys = {batch.key for batch in wrappers.head(head)}
     if wrappers.tells_apart and (part or len(keys) > 1):
         return split_by_process(source, grammar)
     source.rank = wrappers.rank_of(keys.pop()) if keys else None
     return [source]
 
 
-def _no_logs(found: Sequence[Source], named: set[str], grammar: Grammar) -> list[Source]:
+def _no_logs(sources: Sequence[Source], named: set[str], grammar: Grammar) -> list[Source]:
     """The sources without a record in their first lines that nobody named; none if all are so."""
     others = []
-    for source in found:
+    for source in sources:
         with suppress(InputError):  # it is said where the source is read
             if source.path not in named and not _may_be_log(source, grammar):
                 others.append(source)
-    return others if len(others) < len(found) else []
+    return others if len(others) < len(sources) else []
 
 
 def _may_be_log(source: Source, grammar: Grammar) -> bool:
@@ -172,13 +172,13 @@ def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
     Raises InputError if it can't be read, or not be kept in temporary files.
     """
     wrappers, records, total = Chain(source.envelopes), records_of(grammar), 0
-    found: dict[Key, _ProcessLines] = {}
+    by_key: dict[Key, _ProcessLines] = {}
     try:
         for opened, lines, _ in opened_blocks(source.wrapped_blocks(), wrappers):
-            for each in opened:
-                if each.key not in found:
-                    found[each.key] = _ProcessLines(source.name)
-                found[each.key].add(each, records)
+            for batch in opened:
+                if batch.key not in by_key:
+                    by_key[batch.key] = _ProcessLines(source.name)
+                by_key[batch.key].add(batch, records)
             total += lines
         if wrappers.problem:
             source.account.report(wrappers.problem)
@@ -186,10 +186,10 @@ def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
         raise no_room(source.name, error) from error
     owned = any(envelope.owners for envelope in source.envelopes)
     running = {
-        key: kept for key, kept in found.items() if kept.has_record and (any(key) or not owned)
+        key: kept for key, kept in by_key.items() if kept.has_record and (any(key) or not owned)
     }
     keys = sorted(
-        running, key=lambda key: (not any(key), [natural_key(each.decode()) for each in key])
+        running, key=lambda key: (not any(key), [natural_key(field.decode()) for field in key])
     )
     if len(keys) > _MOST:
         what = f"it has lines from {len(keys):,} processes; the limit is {_MOST:,}"
@@ -199,13 +199,13 @@ def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
     if owned:
         labels = [key[0].decode() for key in keys]
     made: list[Source] = []
-    nobodys = found[(b"",)].lines if owned and (b"",) in found else 0
+    nobodys = by_key[(b"",)].lines if owned and (b"",) in by_key else 0
     for key, rank, label in zip(keys, ranks, labels, strict=True):
         kept, alone = running[key], len(keys) == 1
         stream = Stream(source, kept, "" if alone else f"#{label}")
         stream.others = total - kept.lines if alone else nobodys if key == keys[0] else 0
         stream.rank, stream.process = rank, wrappers.describe(key) or "lines without an envelope"
-        stream.names = {str(label), *(each.decode() for each in key if each)}
+        stream.names = {str(label), *(field.decode() for field in key if field)}
         made.append(stream)
     if not made:
         source.envelopes = ()
@@ -213,7 +213,7 @@ def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
 
 
 def followed(
-    blocks: Iterator[Block], grammar: Grammar, account: SourceAccount, asked: str | None
+    blocks: Iterator[Block], grammar: Grammar, account: SourceAccount, name: str | None
 ) -> Iterator[Block]:
     """Blocks of a log that grows without what is around each line, and of one process.
 
@@ -223,7 +223,7 @@ def followed(
     for block in blocks:
         envelopes = recognise(block.text, grammar)
         if envelopes:
-            yield from _followed(chain([block], blocks), Chain(envelopes), grammar, account, asked)
+            yield from _followed(chain([block], blocks), Chain(envelopes), grammar, account, name)
             return
         lines = block.text.count(b"\n")
         account.add_lines(lines, account.lines)
@@ -238,20 +238,20 @@ def _followed(
     wrappers: Chain,
     grammar: Grammar,
     account: SourceAccount,
-    asked: str | None,
+    name: str | None,
 ) -> Iterator[Block]:
     records, whose = records_of(grammar), None
     account.envelope = wrappers.name
     for opened, lines, block in opened_blocks(blocks, wrappers, account.lines):
         account.lines += lines
-        for each in opened:
-            names = {*map(bytes.decode, each.key), str(wrappers.rank_of(each.key))}
-            if whose is None and (records.search(each.text) if asked is None else asked in names):
-                whose, account.process = each.key, wrappers.describe(each.key)
-            if each.key == whose:
-                account.add_lines(each.given, each.numbers)
-                account.unowned += each.unowned
-                yield block._replace(text=each.text)
+        for batch in opened:
+            names = {*map(bytes.decode, batch.key), str(wrappers.rank_of(batch.key))}
+            if whose is None and (records.search(batch.text) if name is None else name in names):
+                whose, account.process = batch.key, wrappers.describe(batch.key)
+            if batch.key == whose:
+                account.add_lines(batch.given, batch.numbers)
+                account.unowned += batch.unowned
+                yield block._replace(text=batch.text)
 
 
 class _ProcessLines:

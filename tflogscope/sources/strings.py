@@ -43,8 +43,8 @@ def _unquoted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         rest += decode(chunk.data)[skipped:]
         skipped, made, ended = 0, "", False
         while not ended:
-            found = _WHOLE.match(rest)
-            end = found.end() if found else 0
+            match = _WHOLE.match(rest)
+            end = match.end() if match else 0
             made += json.loads(f'"{rest[:end]}"', strict=False)
             rest = rest[end:]
             ended = rest[:1] == '"' or len(rest) < _LONGEST

@@ -94,7 +94,7 @@ def _bad_bytes(raw: bytes, text: bytes) -> int:
     """
     lines = raw.split(b"\n") if len(text) > len(raw) else []
     quoted = [_quoted(line) for line in lines if not line.isascii()]
-    grown = sum(len(escape(each)) - len(each) for each in quoted)
+    grown = sum(len(escape(quote)) - len(quote) for quote in quoted)
     return (len(text) - len(raw) - grown) // _ESCAPE_GROWTH
 
 
