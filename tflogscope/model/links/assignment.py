@@ -26,16 +26,16 @@ def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> 
     lines = int(line.max()) + 1 if len(line) else 0
     order = np.lexsort((likes, line))
     begin = np.searchsorted(line[order], np.arange(lines + 1))
-    asked = begin[:-1].copy()
+    next_pair = begin[:-1].copy()
     got = np.full(lines, -1, np.int64)
     best = np.full(int(slot.max()) + 1 if len(slot) else 0, np.iinfo(np.int64).max)
     holder = np.full(len(best), -1, np.int64)
-    free = np.flatnonzero(asked < begin[1:])
+    free = np.flatnonzero(next_pair < begin[1:])
     for _ in range(MOST_ROUNDS):
         if not len(free):
             break
-        pair = order[asked[free]]
-        asked[free] += 1
+        pair = order[next_pair[free]]
+        next_pair[free] += 1
         wanted = slot[pair]
         placed = wanted == NO_SLOT
         np.minimum.at(best, wanted[~placed], merit[pair[~placed]])
@@ -48,7 +48,7 @@ def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> 
         got[free[placed]] = pair[placed]
         holder[taken] = free[placed][wanted[placed] != NO_SLOT]
         again = np.concatenate([free[~placed], put_off])
-        free = again[asked[again] < begin[again + 1]]
+        free = again[next_pair[again] < begin[again + 1]]
     return got
 
 
@@ -63,18 +63,18 @@ def exchangeable(
     """
     lines = len(got)
     others = np.flatnonzero(equal & (got[line] >= 0) & (got[line] != np.arange(len(line))))
-    found = np.zeros(lines, bool)
+    swappable = np.zeros(lines, bool)
     if not len(others):
-        return found
+        return swappable
     holder = np.full(max(int(slot.max()) + 1, 1), -1, np.int64)
     held = got[got >= 0]
     held = held[slot[held] != NO_SLOT]
     holder[slot[held]] = line[held]
     their = np.where(slot[others] == NO_SLOT, -1, holder[slot[others]])
     width = int(candidate.max()) + 1
-    known = np.sort((line * width + candidate)[equal | (got[line] == np.arange(len(line)))])
+    pairs = np.sort((line * width + candidate)[equal | (got[line] == np.arange(len(line)))])
     back = their * width + candidate[got[line[others]]]
-    place = np.minimum(np.searchsorted(known, back), len(known) - 1)
-    swap = (their < 0) | (known[place] == back)
-    found[line[others[swap]]] = True
-    return found
+    place = np.minimum(np.searchsorted(pairs, back), len(pairs) - 1)
+    swap = (their < 0) | (pairs[place] == back)
+    swappable[line[others[swap]]] = True
+    return swappable

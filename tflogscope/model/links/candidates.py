@@ -54,18 +54,18 @@ def read_candidates(executions: Executions) -> pl.DataFrame:
     family = families(executions)
     row = where((frame["status"] != "dead") & pl.Series(family >= 0))
     names = ("at", "end_at", "thread", "step_row", "definition", "call", "signature")
-    found = {name: filled(rows(frame[name], row)) for name in names}
-    found |= {"row": row, "family": family[row]}
-    step_row = found["step_row"]
-    found["step"] = np.append(steps["step"].to_numpy(), -1)[step_row]
+    columns = {name: filled(rows(frame[name], row)) for name in names}
+    columns |= {"row": row, "family": family[row]}
+    step_row = columns["step_row"]
+    columns["step"] = np.append(steps["step"].to_numpy(), -1)[step_row]
     (function,) = alike(steps[["name"]])
-    found["function"] = np.append(function, -1)[step_row]
-    (found["node"],) = alike(
-        pl.DataFrame({n: found[n] for n in ("definition", "function", "signature")})
+    columns["function"] = np.append(function, -1)[step_row]
+    (columns["node"],) = alike(
+        pl.DataFrame({n: columns[n] for n in ("definition", "function", "signature")})
     )
-    found["execution"] = _rows_of_calls(executions, found)
-    found["until"] = _until(found, executions)
-    return pl.DataFrame(found).hstack(rows(frame[["time", "duration_us"]], row))
+    columns["execution"] = _rows_of_calls(executions, columns)
+    columns["until"] = _until(columns, executions)
+    return pl.DataFrame(columns).hstack(rows(frame[["time", "duration_us"]], row))
 
 
 @once
@@ -75,25 +75,25 @@ def families(executions: Executions) -> Integers:
     others = where(signatures["kind"] != "call")  # a program may have any number of functions
     of_kernels = np.full(signatures.height, -1)
     of_kernels[others] = families_of(rows(signatures, others))
-    found = of_kernels[frame["signature"].to_numpy()].astype(np.int16)
-    _add_accelerated(executions, found)
+    family = of_kernels[frame["signature"].to_numpy()].astype(np.int16)
+    _add_accelerated(executions, family)
     attributes = executions.runs.definitions["attributes"]
     jit = where(attributes.str.contains(COMPILED_ATTRIBUTE, literal=True))
     calls = where(pl.Series(compiled_calls(executions)))
     for column, compiled in (("definition", jit), ("dispatch", calls)):
         if len(compiled):
-            found[np.isin(frame[column].to_numpy(), compiled)] = COMPILED
-    return np.asarray(found)
+            family[np.isin(frame[column].to_numpy(), compiled)] = COMPILED
+    return np.asarray(family)
 
 
-def _add_accelerated(executions: Executions, found: Integers) -> None:
+def _add_accelerated(executions: Executions, family: Integers) -> None:
     """Put the family that may run anything for ops on a device whose kernels are oneDNN's."""
     frame = executions.frame
     of = (executions.runs.definitions, "definition"), (executions.dispatches.eager, "dispatch")
     for table, column in of:
         there = where(table["device"].str.contains(ACCELERATED).fill_null(value=False))
         if len(there):
-            found[np.isin(filled(frame[column]), there)] = ANY
+            family[np.isin(filled(frame[column]), there)] = ANY
 
 
 @once
@@ -128,12 +128,12 @@ def compiled_runs(executions: Executions) -> pl.DataFrame:
     return only(frame, alive & pl.Series(families(executions) == COMPILED))
 
 
-def _rows_of_calls(executions: Executions, found: dict[str, Integers]) -> Integers:
+def _rows_of_calls(executions: Executions, columns: dict[str, Integers]) -> Integers:
     """The row of each candidate, but of the call around it for a node that runs compiled code."""
-    calls, own = executions.calls, pl.Series(found["row"])
-    compiled = pl.Series(np.where(found["family"] == COMPILED, found["call"], -1)).alias("call")
+    calls, row = executions.calls, pl.Series(columns["row"])
+    compiled = pl.Series(np.where(columns["family"] == COMPILED, columns["call"], -1)).alias("call")
     around = rows(calls["row"], row_with(compiled.to_frame(), calls[["call"]]))
-    return filled(pl.select(pl.coalesce(around.cast(pl.Int64), own)).to_series())
+    return filled(pl.select(pl.coalesce(around.cast(pl.Int64), row)).to_series())
 
 
 def sources_apart(executions: Executions, primitives: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -157,35 +157,35 @@ def _sources_of(spans: Sequence[SourceSpan], at: pl.Series) -> list[str]:
     ]
 
 
-def _until(found: dict[str, Integers], executions: Executions) -> Integers:
+def _until(columns: dict[str, Integers], executions: Executions) -> Integers:
     """The line of the end; where none is printed, one at which the kernel must have been done."""
-    until = found["end_at"].copy()
+    until = columns["end_at"].copy()
     endless = np.flatnonzero(until < 0)
     if not len(endless):
         return until
     names = ("at", "thread", "step_row", "definition", "call")
-    asked = pl.DataFrame({name: found[name][endless] for name in names})
+    open_runs = pl.DataFrame({name: columns[name][endless] for name in names})
     eager, calls = executions.dispatches.eager, executions.dispatches.calls
     # The thread that ran an eager op dispatches the next one.
-    after = first_after(asked[["at", "thread"]], eager[["at", "thread"]])
-    after[asked["definition"].to_numpy() >= 0] = -1
-    call = row_with(asked[["call"]], calls[["call"]])
+    after = first_after(open_runs[["at", "thread"]], eager[["at", "thread"]])
+    after[open_runs["definition"].to_numpy() >= 0] = -1
+    call = row_with(open_runs[["call"]], calls[["call"]])
     ends = (
         np.append(eager["at"].to_numpy(), -1)[after],
-        _first_consumer(asked, executions),
+        _first_consumer(open_runs, executions),
         np.append(filled(calls["end_at"]), -1)[call],
     )
     until[endless] = FOREVER
     for end in reversed(ends):
-        known = end >= 0
-        until[endless[known]] = end[known]
+        printed = end >= 0
+        until[endless[printed]] = end[printed]
     return until
 
 
-def _first_consumer(asked: pl.DataFrame, executions: Executions) -> Integers:
+def _first_consumer(open_runs: pl.DataFrame, executions: Executions) -> Integers:
     """The line at which a node of the same step began that takes what the run put out."""
     runs = executions.runs
-    number = np.unique(asked["definition"].to_numpy())
+    number = np.unique(open_runs["definition"].to_numpy())
     produced = rows(runs.definitions["node"], number[number >= 0])
     makers = pl.DataFrame({"node": produced, "produced": number[number >= 0]})
     taken = pl.col("inputs").str.split(", ")
@@ -200,8 +200,8 @@ def _first_consumer(asked: pl.DataFrame, executions: Executions) -> Integers:
     began = pl.DataFrame({"at": runs.at, "step_row": runs.step, "definition": runs.definition})
     began = began.cast(pl.Int64).join(edges, on="definition")
     key = ["at", "step_row", "produced"]
-    found = first_after(asked.rename({"definition": "produced"})[key], began[key])
-    return np.append(began["at"].to_numpy(), -1)[found]
+    consumer = first_after(open_runs.rename({"definition": "produced"})[key], began[key])
+    return np.append(began["at"].to_numpy(), -1)[consumer]
 
 
 def eager_ends_are_doubtful(events: Events, dispatches: Dispatches) -> bool:
@@ -244,20 +244,20 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     run, and do not count. Nothing is said where the log prints no ends.
     """
     frame, signatures = executions.frame, executions.signatures
-    found = np.full(len(at), -1, np.int64)
+    sole = np.full(len(at), -1, np.int64)
     runs = signatures.select(
         pl.col("kind").is_in(["op", "folding"]) & ~holds(pl.col("op").str.contains(CALLING_OPS))
     )
     works = runs.to_series().to_numpy()[frame["signature"].to_numpy()]
     status = frame["status"]
     if (status == "unknown").any():
-        return found
+        return sole
     begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
     # Most executions have no line of oneDNN's in them: the next one comes after their end.
     has_line = np.append(at, FOREVER)[begin] <= filled(frame["end_at"])
-    rows = np.flatnonzero(has_line & works & ((status == "done") | (status == "failed")).to_numpy())
-    begin = begin[rows]
-    until = np.searchsorted(at, filled(frame["end_at"][rows]), side="right")
+    row = np.flatnonzero(has_line & works & ((status == "done") | (status == "failed")).to_numpy())
+    begin = begin[row]
+    until = np.searchsorted(at, filled(frame["end_at"][row]), side="right")
 
     def open_at_each_line(values: Integers) -> Integers:
         """The sum of the values of the executions that are open at each line."""
@@ -266,9 +266,9 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
         return np.cumsum(change)[:-1].astype(np.int64)
 
     # Where one is open, the sum of the rows of those that are is that one.
-    alone = open_at_each_line(np.ones_like(rows)) == 1
-    found[alone] = open_at_each_line(rows)[alone]
+    alone = open_at_each_line(np.ones_like(row)) == 1
+    sole[alone] = open_at_each_line(row)[alone]
     endless = frame["at"].to_numpy()[works & (status == "unfinished").to_numpy()]
     if len(endless):
-        found[at >= endless.min()] = -1
-    return found
+        sole[at >= endless.min()] = -1
+    return sole

@@ -48,8 +48,8 @@ def families_of(signatures: pl.DataFrame) -> Integers:
 
     `signatures` has the columns op, kernel and rewrite (`none` if the kernel is TensorFlow's own).
     """
-    rows = signatures[["op", "kernel", "rewrite"]].rows()
-    return np.array([_family(*row) for row in rows], np.int64)
+    kernels = signatures[["op", "kernel", "rewrite"]].rows()
+    return np.array([_family(*row) for row in kernels], np.int64)
 
 
 def _family(op: str, kernel: str | None, rewrite: str | None) -> int:
@@ -58,7 +58,7 @@ def _family(op: str, kernel: str | None, rewrite: str | None) -> int:
     rewritten = rewrite != "none"
     if rewritten and op in _OF_OPS:
         return _OF_OPS[op]
-    matching = (n for n, each in enumerate(FAMILIES) if re.fullmatch(each.kernels, kernel))
+    matching = (n for n, family in enumerate(FAMILIES) if re.fullmatch(family.kernels, kernel))
     # A rewritten kernel that has no row (of a newer release, of a plug-in) may run anything.
     return next(matching, NUMBERS["other"] if rewritten else -1)
 

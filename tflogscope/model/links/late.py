@@ -61,12 +61,12 @@ def link_late(
     # Eigen's kernels may split their work, so they come second.
     order = np.lexsort((np.where(end_at < 0, at, end_at), family != _MATMUL))
     runs = order[np.isin(family[order], (_MATMUL, _EIGEN_MATMUL))]
-    own = runs[family[runs] == _MATMUL]
+    matmuls = runs[family[runs] == _MATMUL]
     mine, its = (np.column_stack([filled(frame[n]) for n in SIZES]) for frame in (lines, sizes))
     # A line that was cut has the size of the run at its place.
     cut = np.flatnonzero((mine < 0).all(axis=1))
-    cut = cut[cut < len(own)]
-    mine[cut] = its[own[cut]]
+    cut = cut[cut < len(matmuls)]
+    mine[cut] = its[matmuls[cut]]
     line_size, run_size = alike(pl.DataFrame(mine), pl.DataFrame(its))
     sized = np.flatnonzero((mine >= 0).all(axis=1))
     left = runs[(its[runs] >= 0).all(axis=1)]
@@ -75,19 +75,19 @@ def link_late(
         (enough >= np.bincount(line_size[sized], minlength=len(enough)))[line_size[sized]]
     ]
     place = row_with(_in_turn(line_size[sized]), _in_turn(run_size[left]))
-    found = np.full(len(mine), -1)
-    found[sized] = np.append(left, -1)[place]
+    candidate = np.full(len(mine), -1)
+    candidate[sized] = np.append(left, -1)[place]
     begun = lines["at"].to_numpy()
-    found[begun <= np.append(at, 0)[found]] = -1
-    by_size = found >= 0
+    candidate[begun <= np.append(at, 0)[candidate]] = -1
+    by_size = candidate >= 0
     rest = np.flatnonzero(~by_size)
-    unsized = (its[own] < 0).any(axis=1) | np.isin(run_size[own], line_size[rest])
-    left = own[unsized & ~np.isin(own, found)][: len(rest)]
+    unsized = (its[matmuls] < 0).any(axis=1) | np.isin(run_size[matmuls], line_size[rest])
+    left = matmuls[unsized & ~np.isin(matmuls, candidate)][: len(rest)]
     rest = rest[: len(left)]
     fits = (mine[rest] < 0) | (its[left] < 0) | (mine[rest] == its[left])
     fits = fits.all(axis=1) & (at[left] < begun[rest])
-    found[rest[fits]] = left[fits]
-    return found, by_size
+    candidate[rest[fits]] = left[fits]
+    return candidate, by_size
 
 
 def _in_turn(sizes: Integers) -> pl.DataFrame:

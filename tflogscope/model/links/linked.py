@@ -43,9 +43,9 @@ class Linked:
     @cached_property
     def executions(self) -> pl.DataFrame:
         """Executions that ran lines: execution (ascending), primitives, primitive_us."""
-        found = only(self.lines, self.lines["execution"] >= 0).group_by("execution")
+        grouped = only(self.lines, self.lines["execution"] >= 0).group_by("execution")
         time = summed("duration_us")
-        ran = found.agg(primitives=pl.len().cast(pl.UInt32), primitive_us=time)
+        ran = grouped.agg(primitives=pl.len().cast(pl.UInt32), primitive_us=time)
         return rows(ran, np.argsort(ran["execution"].to_numpy()))
 
     @cached_property
@@ -136,11 +136,11 @@ def onednn_facts(
 
 def library_facts(linked: Linked) -> list[Entry]:
     """What the libraries of plug-ins ran. A time is None where no line has one."""
-    found = []
+    libraries = []
     time = summed("duration_us")
     for name in sorted({*linked.lines["library"].unique()} - {ONEDNN}):
         lines = linked.of(name).lines
-        found.append(
+        libraries.append(
             Entry(
                 library=name,
                 exec_lines=lines.height,
@@ -149,7 +149,7 @@ def library_facts(linked: Linked) -> list[Entry]:
                 implementations=_by(lines, "primitive", "implementation", time=time),
             )
         )
-    return found
+    return libraries
 
 
 # Implementations that oneDNN has for completeness, not for speed: src/cpu/ref_*. Of those called
@@ -182,8 +182,8 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> pl.DataFrame:
     What transposes and quantizes for the program is left out: no layout is changed there.
     """
     reorders = only(lines, (lines["primitive"] == "reorder") & (lines["execution"] >= 0))
-    own = np.isin(families(executions)[reorders["execution"].to_numpy()], REORDERING)
-    reorders = rows(reorders, np.flatnonzero(~own))
+    deliberate = np.isin(families(executions)[reorders["execution"].to_numpy()], REORDERING)
+    reorders = rows(reorders, np.flatnonzero(~deliberate))
     names = executions.columns("node", "kernel", rows=reorders["execution"])
     return _by(reorders.hstack(spelled(names)), "node", "kernel")
 

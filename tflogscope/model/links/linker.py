@@ -76,8 +76,8 @@ def link_primitives(events: Events, executions: Executions) -> pl.DataFrame:
         lines = rows(primitives, placed).with_columns(primitive=primitive)
         execution[placed], link[placed] = _Linker(events, executions, lines, outputs).solve()
         _link_creations(primitives, executions, execution, link)
-    found = pl.Series("execution", execution).set(pl.Series(execution < 0), None)
-    return pl.DataFrame([primitives["at"], found, LINKS[link].alias("link")])
+    linked = pl.Series("execution", execution).set(pl.Series(execution < 0), None)
+    return pl.DataFrame([primitives["at"], linked, LINKS[link].alias("link")])
 
 
 def _placed(events: Events) -> Integers:
@@ -86,8 +86,8 @@ def _placed(events: Events) -> Integers:
     placed = primitives["event"] == "exec"
     if events.late_plugins:
         placed &= ~holds(primitives["marker"].is_in(events.late_plugins))
-    found = where(placed)
-    return found[np.argsort(primitives["at"].to_numpy()[found], kind="stable")]
+    row = where(placed)
+    return row[np.argsort(primitives["at"].to_numpy()[row], kind="stable")]
 
 
 def _link_creations(
@@ -97,8 +97,8 @@ def _link_creations(
     made = where(primitives["event"].str.starts_with("create"))
     runs = where((primitives["event"] == "exec") & pl.Series(execution >= 0))
     keys = primitives[["at", *KEY]]
-    found = first_after(rows(keys, made), rows(keys, runs))
-    made, run = made[found >= 0], runs[found[found >= 0]]
+    after = first_after(rows(keys, made), rows(keys, runs))
+    made, run = made[after >= 0], runs[after[after >= 0]]
     begun = executions.frame["at"].to_numpy()[execution[run]] <= primitives["at"].to_numpy()[made]
     execution[made[begun]], link[made[begun]] = execution[run[begun]], link[run[begun]]
 
@@ -163,8 +163,8 @@ class _Linker:
         runs = rows(self.candidates, candidates)
         shapes = node_shapes(runs, self.executions.runs.definitions, self.outputs)
         printed = shapes.output_at >= 0
-        known, output_at = candidates[printed], shapes.output_at[printed]
-        self.until[known] = np.minimum(self.until[known], output_at)
+        with_output, output_at = candidates[printed], shapes.output_at[printed]
+        self.until[with_output] = np.minimum(self.until[with_output], output_at)
         return shapes
 
     @cached_property
@@ -182,8 +182,8 @@ class _Linker:
         execution[late] = -1
         rest = np.flatnonzero((execution < 0) & ~late)
         if len(rest):
-            found, link[rest] = self._link_open(rest, execution)
-            execution[rest] = np.append(self.column("execution"), -1)[found]
+            linked, link[rest] = self._link_open(rest, execution)
+            execution[rest] = np.append(self.column("execution"), -1)[linked]
         if late.any():
             execution[late] = np.append(self.column("execution"), -1)[candidate]
             link[late] = late_link
@@ -259,7 +259,7 @@ class _Linker:
         """Pairs with how good they are. Candidates that `ran` problems for sure are habits, too."""
         node = self.column("node")
         problems, candidates = (
-            np.concatenate(each) for each in ((pairs.problem, problem), (pairs.candidate, ran))
+            np.concatenate(arrays) for arrays in ((pairs.problem, problem), (pairs.candidate, ran))
         )
         habit = habits(node, np.bincount(node), problems, candidates)[: len(pairs)]
         odd = oddities(self.events, lines, pairs.line, self.candidates, pairs.candidate)
@@ -290,16 +290,16 @@ class _Linker:
         """Place the lines of some pairs; equally good ones by who ends first."""
         line, candidate, grade = pairs.line[chosen], pairs.candidate[chosen], pairs.grade[chosen]
         likes, merit = ranks(self.until[candidate], grade), ranks(line, grade)
-        found = assign(line, slot[chosen], likes=likes, merit=merit)
-        lines = np.flatnonzero(found >= 0)
-        got[lines] = chosen[found[lines]]
+        pair = assign(line, slot[chosen], likes=likes, merit=merit)
+        lines = np.flatnonzero(pair >= 0)
+        got[lines] = chosen[pair[lines]]
 
     def _stray(self, lines: Integers, used: Integers) -> Integers:
         """Return for lines without a place the eager ops before them that lack one (-1: none).
 
         Ends of eager ops name nobody; with several Python threads they are mixed up.
         """
-        found, family = np.full(len(lines), -1), self.column("family")
+        candidate, family = np.full(len(lines), -1), self.column("family")
         eager = (self.column("definition") < 0) & (self.column("thread") < 0)
         empty = np.flatnonzero(eager & ONCE[family])
         empty = np.setdiff1d(empty, used)
@@ -310,8 +310,8 @@ class _Linker:
         far = self.at[lines][line] - begun[number]
         chosen = assign(line, number, likes=ranks(far), merit=ranks(far, line))
         placed = np.flatnonzero(chosen >= 0)
-        found[placed] = empty[number[chosen[placed]]]
-        return found
+        candidate[placed] = empty[number[chosen[placed]]]
+        return candidate
 
     # ---- lines that a buffer kept back ---------------------------------------------------------
 

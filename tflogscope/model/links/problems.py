@@ -48,9 +48,9 @@ def read_problems(problems: pl.DataFrame) -> pl.DataFrame:
     plain = pl.when(text.str.contains(r"^[\dx:]+$")).then(sides)
     left, right = (plain.list.get(number, null_on_oob=True) for number in (0, 1))
     fields = problems.select(*KEY, left=left, right=right, **named)
-    known = fields.with_columns(**_sizes(), **_dims())
+    sized = fields.with_columns(**_sizes(), **_dims())
     bags = {role: bag_of(pl.col(role)) for role in BAGS}
-    return known.select(*KEY, *MATRIX, **bags, count=product_of(pl.col("src")))
+    return sized.select(*KEY, *MATRIX, **bags, count=product_of(pl.col("src")))
 
 
 _IS_PRODUCT = pl.col("primitive").is_in(["gemm_api", "matmul"])

@@ -25,7 +25,7 @@ def shape_fit(
     YES: they do, as far as known; UNKNOWN: nothing to compare; NO: they contradict each other.
     """
     is_reorder = (problems["primitive"] == "reorder").to_numpy()[problem]
-    src, wei, dst, *of_runs = alike(*(each[[role]] for each in (problems, shapes) for role in BAGS))
+    src, wei, dst, *of_runs = alike(*(side[[role]] for side in (problems, shapes) for role in BAGS))
     bags = [(mine[problem], its[run]) for mine, its in zip((src, wei, dst), of_runs, strict=True)]
     sizes = [(filled(problems[n])[problem] + 1, filled(shapes[n])[run] + 1) for n in MATRIX]
     blocks = BLOCKS[family]
@@ -34,18 +34,18 @@ def shape_fit(
     fit[by_bag] = _compared(bags, np.zeros_like(blocks))[by_bag]
     # A kernel that works in blocks multiplies smaller matrices. That there is one batch, or that
     # one size is the same, says little.
-    batch, *own = sizes
+    batch, *matrix = sizes
     disagrees = _compared([batch], blocks) == NO
-    fit[by_size] = np.where(disagrees, NO, _compared(own, blocks, 2))[by_size]
+    fit[by_size] = np.where(disagrees, NO, _compared(matrix, blocks, 2))[by_size]
     # A reorder works on any of the operands, as it is or flattened.
     count = filled(problems["count"])[problem]
     counts = [filled(shapes[f"{role}_count"], -2)[run] for role in BAGS]
     fits = np.any(
         [its == src[problem] for _, its in bags] + [its == count for its in counts], axis=0
     )
-    known = np.sum([its > 0 for _, its in bags], axis=0)
+    given = np.sum([its > 0 for _, its in bags], axis=0)
     operands = (OPERANDS[family] != NO_TENSOR).sum(axis=1)
-    fit[is_reorder & ~fits & (operands >= 2) & (known == operands) & ~blocks] = NO
+    fit[is_reorder & ~fits & (operands >= 2) & (given == operands) & ~blocks] = NO
     return fit
 
 
@@ -56,9 +56,9 @@ def _compared(sizes: list[tuple[Integers, Integers]], blocks: Booleans, least: i
     """
     against, equal = np.zeros(len(blocks), bool), np.zeros(len(blocks), np.int64)
     for mine, its in sizes:
-        known = (mine > 0) & (its > 0)
-        against |= known & np.where(blocks, mine > its, mine != its)
-        equal += known & (mine == its)
+        both = (mine > 0) & (its > 0)
+        against |= both & np.where(blocks, mine > its, mine != its)
+        equal += both & (mine == its)
     return np.where(against, NO, np.where(equal >= least, YES, UNKNOWN))
 
 
@@ -140,7 +140,7 @@ class Pairs:
 
     def where(self, keep: Booleans) -> Self:
         """Those pairs only."""
-        return replace(self, **{each.name: getattr(self, each.name)[keep] for each in fields(self)})
+        return replace(self, **{key.name: getattr(self, key.name)[keep] for key in fields(self)})
 
 
 @dataclass(eq=False, repr=False)
@@ -193,14 +193,14 @@ def serves(
     sizes = [size[problem] for size in alike(*(problems[[role]] for role in BAGS))]
     (src, _, dst), size = tags, sizes[0][pairs.line]
     before = pairs.line < main
-    own = np.where(before, dst[pairs.line], src[pairs.line])
+    layout = np.where(before, dst[pairs.line], src[pairs.line])
     kinds = problems["prop_kind"]
     output = np.array([BAGS.index(_OUTPUTS.get(kind, "dst")) for kind in kinds])[problem]
-    found = np.zeros(len(pairs), bool)
+    serving = np.zeros(len(pairs), bool)
     for role in range(len(BAGS)):
-        same = (tags[role][main] == own) & (sizes[role][main] == size)
-        found |= same & (before == (output[main] != role))
-    return found & (own > 0) & (main >= 0)
+        same = (tags[role][main] == layout) & (sizes[role][main] == size)
+        serving |= same & (before == (output[main] != role))
+    return serving & (layout > 0) & (main >= 0)
 
 
 def _tags(descriptors: pl.Series) -> list[pl.DataFrame]:

@@ -81,25 +81,25 @@ def node_shapes(
     )
     numbers = OPERANDS[family]
     run, role = np.nonzero((numbers != NO_TENSOR) & (definition >= 0)[:, None])
-    own = numbers[run, role] == OUTPUT
+    out = numbers[run, role] == OUTPUT
     reference, references = _references(definition[run], numbers[run, role], definitions)
     texts = outputs.named(references)
     name, its_name = alike(references.to_frame(), texts[["reference"]])
     place = first_with(texts["text"].to_numpy(), len(outputs.texts))[outputs.text]
-    found = np.flatnonzero(place >= 0)
+    named = np.flatnonzero(place >= 0)
     # A number for each shape: the first text that says it.
-    shape = row_with(texts[["shape"]], texts[["shape"]])[place[found]]
+    shape = row_with(texts[["shape"]], texts[["shape"]])[place[named]]
     printed = pl.DataFrame(
-        {"at": outputs.at[found], "step": outputs.step[found], "name": its_name[place[found]]}
+        {"at": outputs.at[named], "step": outputs.step[named], "name": its_name[place[named]]}
     )
-    asked = pl.DataFrame(
+    wanted = pl.DataFrame(
         {"at": at[run], "step": candidates["step"].to_numpy()[run], "name": name[reference]}
     )
-    record = np.where(own, -1, _taken_in(asked, printed, shape))
-    record[own] = _put_out(rows(asked, np.flatnonzero(own)), end_at[run[own]], printed)
+    record = np.where(out, -1, _taken_in(wanted, printed, shape))
+    record[out] = _put_out(rows(wanted, np.flatnonzero(out)), end_at[run[out]], printed)
     operands, output_at = np.full((len(at), len(BAGS)), -1), np.full(len(at), -1)
     operands[run, role] = np.append(shape, -1)[record]
-    output_at[run[own]] = np.append(printed["at"].to_numpy(), -1)[record[own]]
+    output_at[run[out]] = np.append(printed["at"].to_numpy(), -1)[record[out]]
     # Nodes run again and again with the same shapes.
     same = pl.DataFrame(np.column_stack([family, operands]), schema=["family", *BAGS])
     (number,) = alike(same)
@@ -113,9 +113,9 @@ def _references(
 ) -> tuple[Integers, pl.Series]:
     """Which tensors (`node` or `node:1`) are operands, and which of them each one asked for is."""
     width = 1 + int(OPERANDS.max()) - OUTPUT
-    asked, row = np.unique(definition * width + number - OUTPUT, return_inverse=True)
-    input_ = pl.Series(asked % width + OUTPUT)
-    nodes = rows(definitions[["node", "inputs"]], asked // width)
+    codes, row = np.unique(definition * width + number - OUTPUT, return_inverse=True)
+    input_ = pl.Series(codes % width + OUTPUT)
+    nodes = rows(definitions[["node", "inputs"]], codes // width)
     inputs = pl.col("inputs").str.split(", ")
     reference = nodes.select(
         reference=pl.when(input_ == OUTPUT)
@@ -125,25 +125,25 @@ def _references(
     return row, reference["reference"]
 
 
-def _put_out(asked: pl.DataFrame, end_at: Integers, printed: pl.DataFrame) -> Integers:
+def _put_out(runs: pl.DataFrame, end_at: Integers, printed: pl.DataFrame) -> Integers:
     """The record that a run printed itself: the last of that node between its start and its end.
 
     A loop runs a node several times at once; each thread prints output and end one after the other.
     """
-    ended = pl.DataFrame([pl.Series("at", end_at), *asked[["step", "name"]]])
+    ended = pl.DataFrame([pl.Series("at", end_at), *runs[["step", "name"]]])
     last = last_before(ended, printed)
-    begun = np.append(printed["at"].to_numpy(), -1)[last] > asked["at"].to_numpy()
+    begun = np.append(printed["at"].to_numpy(), -1)[last] > runs["at"].to_numpy()
     return np.where(begun, last, -1)
 
 
-def _taken_in(asked: pl.DataFrame, printed: pl.DataFrame, shape: Integers) -> Integers:
+def _taken_in(operands: pl.DataFrame, printed: pl.DataFrame, shape: Integers) -> Integers:
     """The first record of the node before, if it put out no other shape in that step."""
     key = ["step", "name"]
     first = row_with(printed[key], printed[key])
     changing = np.zeros(printed.height + 1, bool)
     changing[first[shape != shape[first]]] = True
-    found = row_with(asked[key], printed[key])
-    return np.where(changing[found], -1, found)
+    record = row_with(operands[key], printed[key])
+    return np.where(changing[record], -1, record)
 
 
 def _measures(families: pl.Series, shapes: pl.DataFrame) -> pl.DataFrame:

@@ -166,8 +166,8 @@ def _causes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
 def _ops(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
-        rows = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
-        per[side] = rows.group_by("op").agg(
+        ops = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
+        per[side] = ops.group_by("op").agg(
             pl.col("executions").sum(),
             time.sum().alias("time_us"),
             modes=_joined("mode"),
@@ -182,8 +182,8 @@ def _ops(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
 def _functions(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
-        rows = run.functions.filter(pl.col("function").is_not_null())
-        per[side] = rows.group_by("function", "flavour").agg(
+        functions = run.functions.filter(pl.col("function").is_not_null())
+        per[side] = functions.group_by("function", "flavour").agg(
             time.sum().alias("time_us"),
             executions=pl.col("calls").sum(),
             traces=pl.len(),
@@ -197,8 +197,8 @@ def _functions(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
 def _nodes(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
-        rows = run.nodes.filter(pl.col("executions") > 0)
-        per[side] = rows.group_by("function", "node").agg(
+        nodes = run.nodes.filter(pl.col("executions") > 0)
+        per[side] = nodes.group_by("function", "node").agg(
             pl.col("executions").sum(),
             time.sum().alias("time_us"),
             op=pl.col("op").first(),
@@ -220,8 +220,8 @@ def _nodes(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
 def _primitives(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
-        rows = run.primitives.filter(pl.col("event") == "exec")
-        per[side] = rows.group_by("primitive", "implementation").agg(
+        lines = run.primitives.filter(pl.col("event") == "exec")
+        per[side] = lines.group_by("primitive", "implementation").agg(
             *_spread("duration_us"), executions=pl.len(), time_us=summed("duration_us")
         )
     return _changed(per, ["primitive", "implementation"], {})

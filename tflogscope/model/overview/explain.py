@@ -48,11 +48,11 @@ class Explainer:
         Raises:
             UsageError: the log has no execution of it.
         """
-        rows = self._executions.filter(pl.col("kind") != "call")
+        executions = self._executions.filter(pl.col("kind") != "call")
         op = pl.col("op").cast(pl.String).str.strip_prefix(MERGED)
-        meant = rows.filter((op == name.removeprefix(MERGED)) | (pl.col("kernel") == name))
+        meant = executions.filter((op == name.removeprefix(MERGED)) | (pl.col("kernel") == name))
         if meant.is_empty():
-            raise self._no_op(name, rows)
+            raise self._no_op(name, executions)
         return self._facts({"op": name}, meant) | {"fused_into": self._fused_into(name)}
 
     def _fused_into(self, name: str) -> list[str]:
@@ -65,7 +65,7 @@ class Explainer:
         kernels = fused["op"].filter(within | (fused["op"] == f"_Fused{name}"))
         return kernels.unique().sort().to_list()
 
-    def _no_op(self, name: str, rows: pl.DataFrame) -> UsageError:
+    def _no_op(self, name: str, executions: pl.DataFrame) -> UsageError:
         calls = self._executions.filter(pl.col("kind") == "call")["op"].cast(pl.String)
         if fused := self._fused_into(name):
             hint = f"Grappler fused it into another op: explain --op {' or '.join(fused)}."
@@ -75,7 +75,7 @@ class Explainer:
             ran = f"{runs:,} execution{'s' * (runs > 1)} ran XLA-compiled code;"
             hint = f"{ran} the log doesn't show its ops."
         else:
-            return _not_there("op", name, _texts(rows["op"]) + _texts(rows["kernel"]))
+            return _not_there("op", name, _texts(executions["op"]) + _texts(executions["kernel"]))
         return UsageError("no execution of this op", name, hint)
 
     def node(self, name: str) -> Facts:
@@ -88,8 +88,8 @@ class Explainer:
         meant = names.filter((names == name) | names.str.ends_with(f"/{name}"))
         if meant.is_empty():
             raise _not_there("node", name, names.to_list())
-        rows = self._executions.filter(pl.col("node").is_in(meant.implode()))
-        return self._facts({"node": name}, rows)
+        executions = self._executions.filter(pl.col("node").is_in(meant.implode()))
+        return self._facts({"node": name}, executions)
 
     def line(self, number: int) -> Facts:
         """Explain the execution that a line of the first source begins, ends, or was run by.
@@ -98,15 +98,15 @@ class Explainer:
             UsageError: no execution starts or ends there.
         """
         here = (pl.col("line") == number) | (pl.col("end_line") == number)
-        rows = self._of_first_source(self._executions).filter(here)["row"]
+        numbers = self._of_first_source(self._executions).filter(here)["row"]
         for table, row in ((self._run.linked_primitives, "execution"), (self._run.statuses, "row")):
-            said = self._of_first_source(table).filter(pl.col("line") == number)
-            rows = pl.concat([rows, said[row].drop_nulls().cast(pl.UInt32)])
-        if rows.is_empty():
+            records = self._of_first_source(table).filter(pl.col("line") == number)
+            numbers = pl.concat([numbers, records[row].drop_nulls().cast(pl.UInt32)])
+        if numbers.is_empty():
             raise UsageError(
                 "no execution starts or ends there", f"line {number}", self._nearest(number)
             )
-        one = self._executions[int(rows[0])]
+        one = self._executions[int(numbers[0])]
         return self._facts({"line": number}, one) | {"execution": self._execution(one)}
 
     def _of_first_source(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -127,17 +127,17 @@ class Explainer:
         itself = (nearest == place) | nearest.str.ends_with(f"/{place}")
         through = itself | frames.str.contains(f"[;/]{wanted} ")
         meant = stacks.select("id", itself=itself, asked=through).filter("asked")
-        rows = self._executions.filter(pl.col("stack").is_in(meant["id"].implode()))
-        if rows.is_empty():
+        executions = self._executions.filter(pl.col("stack").is_in(meant["id"].implode()))
+        if executions.is_empty():
             raise _not_there("line of the program", place, stacks["python"].unique().to_list())
-        directly = rows["stack"].is_in(meant.filter("itself")["id"].implode())
-        facts = self._facts({"at": place}, rows)
-        return facts | {"ops": _asked(rows), "itself": int(directly.sum())}
+        directly = executions["stack"].is_in(meant.filter("itself")["id"].implode())
+        facts = self._facts({"at": place}, executions)
+        return facts | {"ops": _asked(executions), "itself": int(directly.sum())}
 
-    def _run_by(self, rows: pl.DataFrame) -> list[str]:
+    def _run_by(self, executions: pl.DataFrame) -> list[str]:
         """The packages that ran rows, and where the program called them."""
         stacks = self._run.stacks.select("id", "python", package=package_of(pl.col("frames")))
-        called = stacks.filter(pl.col("id").is_in(rows["stack"].implode()))
+        called = stacks.filter(pl.col("id").is_in(executions["stack"].implode()))
         named = pl.format("{}, called at {}", pl.col("package").str.extract(r"^([^.]+)"), "python")
         return called.select(named.unique(maintain_order=True)).to_series().to_list()
 
@@ -152,23 +152,23 @@ class Explainer:
 
     # ---- the facts -------------------------------------------------------------------------------
 
-    def _facts(self, asked: Facts, rows: pl.DataFrame) -> Facts:
-        eager, graph = (rows.filter(pl.col("mode") == mode) for mode in ("eager", "graph"))
+    def _facts(self, question: Facts, executions: pl.DataFrame) -> Facts:
+        eager, graph = (executions.filter(pl.col("mode") == mode) for mode in ("eager", "graph"))
         return {
-            "asked": asked,
-            "op": rows["op"][0],
+            "asked": question,
+            "op": executions["op"][0],
             "eager": self._eager(eager),
             "graph": self._graph(graph),
-            "primitives": self._primitives(rows["row"]),
-            "eager_rewritable": rows["op"][0] in EAGER_OPS
+            "primitives": self._primitives(executions["row"]),
+            "eager_rewritable": executions["op"][0] in EAGER_OPS
             and graph["rewrite"].is_in(ONEDNN_REWRITES).any(),
             "compiled_runs": int(self._executions["compiled"].sum()),
         }
 
-    def _eager(self, rows: pl.DataFrame) -> Facts:
+    def _eager(self, executions: pl.DataFrame) -> Facts:
         rules = {rule.id: rule for rule in cause_grammar().rules}
         causes = []
-        for (rule,), here in rows.group_by("rule", maintain_order=True):
+        for (rule,), here in executions.group_by("rule", maintain_order=True):
             evidence = {here["line"][0], here["proof_line"][0]} - {None} if rule else set()
             causes.append(
                 {
@@ -183,10 +183,10 @@ class Explainer:
             )
         causes.sort(key=lambda entry: (-_cost(entry), -entry["runs"], entry["lines"]))
         return {
-            **_counted(rows),
+            **_counted(executions),
             "causes": causes,
-            "rewritten": _rewritten(rows),
-            "kernels": self._eager_kernels(_texts(rows["op"])),
+            "rewritten": _rewritten(executions),
+            "kernels": self._eager_kernels(_texts(executions["op"])),
         }
 
     def _eager_kernels(self, ops: list[str]) -> list[Facts]:
@@ -204,7 +204,7 @@ class Explainer:
             for kernel, op, dtype, rule, proof in grouped.rows()
         ]
 
-    def _graph(self, rows: pl.DataFrame) -> Facts:
+    def _graph(self, runs: pl.DataFrame) -> Facts:
         rules = {rule.cause: rule for rule in cause_grammar().graph_rules}
         functions = [
             {
@@ -219,11 +219,11 @@ class Explainer:
                 "first_call_line": self._call_line(here["call"].min()),
                 "lines": here["line"].head(_LINES).to_list(),
             }
-            for (function, flavour, cause), here in rows.group_by(
+            for (function, flavour, cause), here in runs.group_by(
                 "function", "flavour", "cause", maintain_order=True
             )
         ]
-        return {**_counted(rows), "functions": functions, "kernels": self._kernels(rows)}
+        return {**_counted(runs), "functions": functions, "kernels": self._kernels(runs)}
 
     def _call_line(self, call: object) -> int | None:
         if call is None:
@@ -231,9 +231,9 @@ class Explainer:
         calls = self._executions.filter((pl.col("kind") == "call") & (pl.col("call") == call))
         return int(calls["line"][0])
 
-    def _kernels(self, rows: pl.DataFrame) -> list[Facts]:
+    def _kernels(self, runs: pl.DataFrame) -> list[Facts]:
         """By kernel and rule: how many nodes, why they have it, and where that shows."""
-        named = rows.drop("rule", "proof_line").with_columns(pl.col(pl.Categorical).cast(pl.String))
+        named = runs.drop("rule", "proof_line").with_columns(pl.col(pl.Categorical).cast(pl.String))
         kept = self._run.nodes.select(*_NODE, rule=self._run.reasons["rule"])
         kept = kept.with_columns(self._run.reasons["proof_line"])
         passed = self._run.rewrites.filter(pl.col("by") != "remapper")
@@ -262,9 +262,9 @@ class Explainer:
             )
         return sorted(kernels, key=lambda entry: (-_cost(entry), -entry["runs"]))
 
-    def _primitives(self, rows: pl.Series) -> list[Facts]:
+    def _primitives(self, numbers: pl.Series) -> list[Facts]:
         ran = self._run.linked_primitives.filter(
-            (pl.col("event") == "exec") & pl.col("execution").is_in(rows.implode())
+            (pl.col("event") == "exec") & pl.col("execution").is_in(numbers.implode())
         )
         grouped = ran.group_by("library", "primitive", "implementation", "link").agg(
             count=pl.len(), us=summed("duration_us"), line=pl.col("line").first()
@@ -291,22 +291,20 @@ def _said(rule: Any, op: str | None = None) -> Facts:
     if rule is None:
         return {"rule": None, "why": None, "where": None, "change": None}
     where = rule.where_of(op) if hasattr(rule, "where_of") else rule.where
-    said = {"rule": rule.id, "why": rule.why, "where": where, "change": rule.change}
-    return said | ({"reason": rule.reason} if hasattr(rule, "reason") else {})
+    facts = {"rule": rule.id, "why": rule.why, "where": where, "change": rule.change}
+    return facts | ({"reason": rule.reason} if hasattr(rule, "reason") else {})
 
 
-def _asked(rows: pl.DataFrame) -> list[Facts]:
+def _asked(executions: pl.DataFrame) -> list[Facts]:
     """Ops, functions and nodes: how often each ran and how long, the most time first."""
-    groups = rows.filter(pl.col("kind") != "plumbing").group_by("mode", "kind", "op")
-    asked = [
-        {"mode": mode, "kind": kind, "op": op, **_counted(h)} for (mode, kind, op), h in groups
-    ]
-    return sorted(asked, key=lambda each: (-_cost(each), -each["runs"], each["op"]))
+    groups = executions.filter(pl.col("kind") != "plumbing").group_by("mode", "kind", "op")
+    ops = [{"mode": mode, "kind": kind, "op": op, **_counted(h)} for (mode, kind, op), h in groups]
+    return sorted(ops, key=lambda op: (-_cost(op), -op["runs"], op["op"]))
 
 
-def _rewritten(rows: pl.DataFrame) -> list[Facts]:
+def _rewritten(executions: pl.DataFrame) -> list[Facts]:
     """Eager ops that ran as kernels of oneDNN or a plug-in, by what replaced them."""
-    ran = rows.filter((pl.col("rewrite") != "none") & (pl.col("status") != "failed"))
+    ran = executions.filter((pl.col("rewrite") != "none") & (pl.col("status") != "failed"))
     return [
         {
             "kernel": kernel,
@@ -318,13 +316,13 @@ def _rewritten(rows: pl.DataFrame) -> list[Facts]:
     ]
 
 
-def _counted(rows: pl.DataFrame) -> Facts:
-    alive = rows.filter(pl.col("status") != "dead")
+def _counted(executions: pl.DataFrame) -> Facts:
+    alive = executions.filter(pl.col("status") != "dead")
     durations, steady = (alive[name].drop_nulls() for name in ("duration_us", "steady_us"))
     return {
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
-        "dead": rows.height - alive.height,
+        "dead": executions.height - alive.height,
         "steady_us": round_time(float(steady.sum())) if len(steady) else None,
         "total_us": int(durations.sum()) if len(durations) else None,
     }
@@ -336,9 +334,9 @@ def _cost(counted: Facts) -> float:
     return float(steady if steady is not None else printed or 0)
 
 
-def _counts(rows: pl.DataFrame) -> list[Facts]:
+def _counts(executions: pl.DataFrame) -> list[Facts]:
     """Each kernel with its number of runs, the most frequent first; `rewritten`: by anybody."""
-    kernels = rows.select(pl.col("kernel").cast(pl.String)).drop_nulls()
+    kernels = executions.select(pl.col("kernel").cast(pl.String)).drop_nulls()
     counted = kernels.group_by("kernel").agg(runs=pl.len())
     counted = counted.with_columns(rewritten=is_rewritten(pl.col("kernel")))
     return counted.sort("runs", "kernel", descending=[True, False]).to_dicts()

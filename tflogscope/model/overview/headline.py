@@ -60,25 +60,25 @@ class Headline(NamedTuple):
     figures: list[Figure]
 
 
-def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
+def read_headline(summary: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
     """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
-    id_, verdict = read_verdict(said, run)
+    id_, verdict = read_verdict(summary, run)
     figures = [
-        _duration(said, slices, run.time),
+        _duration(summary, slices, run.time),
         _loops(run),
         *_step(run),
-        _eligible(said),
-        _traces(said, run.python_functions),
+        _eligible(summary),
+        _traces(summary, run.python_functions),
     ]
-    if any(limit.id == _SEVERAL for limit in said.limits):
+    if any(limit.id == _SEVERAL for limit in summary.limits):
         figures[1:] = (
             figure._replace(about=f"{figure.about}; {_TOGETHER}") for figure in figures[1:]
         )
-    return Headline(_facts(said, recorded_as), id_, verdict, figures)
+    return Headline(_facts(summary, recorded_as), id_, verdict, figures)
 
 
-def _facts(said: Summary, recorded_as: Facts) -> list[str]:
-    recorded, onednn = said.recorded, said.onednn
+def _facts(summary: Summary, recorded_as: Facts) -> list[str]:
+    recorded, onednn = summary.recorded, summary.onednn
     command = recorded_as.get("command")
     program = " ".join(map(str, command)) if isinstance(command, list) else ""
     first, *rest = program.split(" ", 1)  # without the folder of the interpreter
@@ -93,7 +93,7 @@ def _facts(said: Summary, recorded_as: Facts) -> list[str]:
         program or log,
         name if recorded.tensorflow_dialect or release else "no TensorFlow records",
         f"oneDNN {version}" if version else "no oneDNN header",
-        next((each for each in (processor, isa) if isinstance(each, str) and each), "CPU unknown"),
+        next((cpu for cpu in (processor, isa) if isinstance(cpu, str) and cpu), "CPU unknown"),
     ]
 
 
@@ -104,15 +104,15 @@ def _file_name(path: str) -> str:
 # ---- the verdict ---------------------------------------------------------------------------------
 
 
-def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
+def read_verdict(summary: Summary, run: Tables) -> tuple[str, str]:
     """Which verdict it is, and its sentence."""
-    id_, facts = _verdict_facts(said, run)
+    id_, facts = _verdict_facts(summary, run)
     return id_, rows("verdict")[id_].words(**facts)
 
 
-def places_of(said: Summary, run: Tables) -> dict[str, str]:
+def places_of(summary: Summary, run: Tables) -> dict[str, str]:
     """The lines of the program that the verdict names, `train.py:31`, by what they are."""
-    facts = _verdict_facts(said, run)[1]
+    facts = _verdict_facts(summary, run)[1]
     at, edit = facts.get("started") or facts.get("place"), facts.get("edit")
     places = {"edit": edit, "compute": at} if facts.get("busiest") else {"at": at, "edit": edit}
     return {name: place for name, place in places.items() if place}
@@ -143,67 +143,67 @@ def busiest_of(run: Tables) -> Busiest | None:
     return Busiest(first["op"], first["python"], first["function"], first[time] / whole)
 
 
-def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
+def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     columns = ["id", "severity", "time_us", "python", "advice"]
-    findings = said.findings[columns].hstack(run.avoidable).to_dicts()
+    findings = summary.findings[columns].hstack(run.avoidable).to_dicts()
     errors = [finding for finding in findings if finding["severity"] == "error"]
     warnings = [finding for finding in findings if finding["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings), "clean": not first}
     if first:
-        lead, place = said.lead or Entry(words="", message="", edit=None), first["python"]
+        lead, place = summary.lead or Entry(words="", message="", edit=None), first["python"]
         facts |= {"message": lead.message, "edit": lead.edit, "place": place}
-        facts["lead"] = {"words": lead.words, "place": place, "inside": _inside(place, said)}
+        facts["lead"] = {"words": lead.words, "place": place, "inside": _inside(place, summary)}
         # What failed in a graph is what a program crashes of.
         same = sum(error["id"] == "failed-ops" for error in errors) * (first["id"] == "crashed")
         facts["more"] = len(errors or warnings) - 1 - same
-    limits = {limit.id for limit in said.limits}
-    facts["release"] = said.recorded.get("simulated")
+    limits = {limit.id for limit in summary.limits}
+    facts["release"] = summary.recorded.get("simulated")
     if facts["release"] or ("twice" in limits and not errors):
         return "simulated" if facts["release"] else "twice", facts
     if _SEVERAL in limits and not errors:
         started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
         facts["started"] = next(iter(started), None)
         return _SEVERAL, facts
-    if first and (errors or said.eager.kinds or said.graph.kinds):
+    if first and (errors or summary.eager.kinds or summary.graph.kinds):
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
         return "errors" if errors else "worth-a-look", facts
-    if not said.eager.kinds and not said.graph.kinds:
-        alone = onednn_verdict(said)
-        facts["aborts"] = said.findings.filter(id="abort-info")["count"].sum()
+    if not summary.eager.kinds and not summary.graph.kinds:
+        alone = onednn_verdict(summary)
+        facts["aborts"] = summary.findings.filter(id="abort-info")["count"].sum()
         return ("onednn", facts | alone) if alone else ("nothing-ran", facts)
-    eager = said.eager.kinds.get("op")
-    untimed = not said.eager.has_durations and not said.graph.has_durations
+    eager = summary.eager.kinds.get("op")
+    untimed = not summary.eager.has_durations and not summary.graph.has_durations
     if untimed or (eager and eager.total_us is None):
         return "no-times", facts | {"graph": not untimed}
-    return "nothing-found", facts | _no_warning(said, findings, run)
+    return "nothing-found", facts | _no_warning(summary, findings, run)
 
 
-def _no_warning(said: Summary, findings: list[dict[str, Any]], run: Tables) -> dict[str, Any]:
+def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -> dict[str, Any]:
     """What a verdict says where nothing is sure to cost much time."""
     changes = {finding["id"]: _first_change(finding["advice"]) for finding in findings}
     facts: dict[str, Any] = {}
-    if said.lead and said.lead.get("unsure"):
-        return _suspected(said.lead, findings, said, run)
-    if said.lead:
-        facts |= {"setting": said.lead.words, "change": changes.pop(said.lead.id, None)}
-        facts["edit"] = said.lead.edit
+    if summary.lead and summary.lead.get("unsure"):
+        return _suspected(summary.lead, findings, summary, run)
+    if summary.lead:
+        facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
+        facts["edit"] = summary.lead.edit
     facts["off"] = changes.get("onednn-off")
-    if not threads_of_service(said.functions):  # loops are of other threads than what is one-time
+    if not threads_of_service(summary.functions):  # loops and one-time work are of other threads
         facts |= _making(run)
-    return facts | _compute(said, run) | _waiting(run)
+    return facts | _compute(summary, run) | _waiting(run)
 
 
 def _suspected(
-    lead: Entry, findings: list[dict[str, Any]], said: Summary, run: Tables
+    lead: Entry, findings: list[dict[str, Any]], summary: Summary, run: Tables
 ) -> dict[str, Any]:
     """What a verdict says of a finding that a busy machine may have made."""
     row = next(finding for finding in findings if finding["id"] == lead.id)
     place = row["python"]
-    suspect = {"words": lead.words, "place": place, "inside": _inside(place, said)}
+    suspect = {"words": lead.words, "place": place, "inside": _inside(place, summary)}
     return {"suspect": suspect, "saves": _saves(row, run), "place": place, "edit": lead.edit}
 
 
@@ -217,22 +217,22 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     return {"time": of.part_us, "span": of.us, "in_loops": of.in_loops, "share": of.part_us / of.us}
 
 
-def _compute(said: Summary, run: Tables) -> dict[str, Any]:
+def _compute(summary: Summary, run: Tables) -> dict[str, Any]:
     """What a verdict says of what computes most."""
     busiest = busiest_of(run)
     if busiest is None:
         return {}
     place = busiest.python
-    function = _inside(place, said) if place else busiest.function
+    function = _inside(place, summary) if place else busiest.function
     return {"busiest": {**busiest._asdict(), "function": function}, "place": place}
 
 
 def _making(run: Tables) -> dict[str, Any]:
     """What functions take before they run, once, if it is much, and more than the loops take."""
-    known = looked_up(run.time, run.repeated, "phase").fill_null(0)
-    made = known.filter(pl.col("phase").is_in(_MAKING))
+    phases = looked_up(run.time, run.repeated, "phase").fill_null(0)
+    made = phases.filter(pl.col("phase").is_in(_MAKING))
     at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
-    loops = float(known["repeats_us"].sum())
+    loops = float(phases["repeats_us"].sum())
     if at_first <= max(loops, _WAITED_FOR):
         return {}
     return {"making": {"time": at_first, "loops": loops or None}}
@@ -248,9 +248,9 @@ def _waiting(run: Tables) -> dict[str, Any]:
     return {}
 
 
-def _inside(place: str | None, said: Summary) -> str | None:
+def _inside(place: str | None, summary: Summary) -> str | None:
     """The function that a line of the program is in."""
-    inside = dict(said.lines.select("python", "function").rows()).get(place)
+    inside = dict(summary.lines.select("python", "function").rows()).get(place)
     return None if inside == "<module>" else inside
 
 
@@ -261,9 +261,9 @@ def _first_change(advice: str) -> str:
 # ---- figures -------------------------------------------------------------------------------------
 
 
-def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
+def _duration(summary: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
     """The whole of the table `time`; most of it may be imports."""
-    first, span = said.recorded.first, span_of_run(time) or said.recorded.span_us
+    first, span = summary.recorded.first, span_of_run(time) or summary.recorded.span_us
     if span is None or first is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no timestamps")
     before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
@@ -278,9 +278,9 @@ def _loops(run: Tables) -> Figure:
     repeated = run.repeated.filter(pl.col("repeats_us") > 0)
     phases = repeated.sort("repeats_us", descending=True).rows()
     if not phases:
-        known = run.time["wall_us"].count()
-        why = "nothing repeated" if known else "the log has no timestamps"
-        return Figure("Repeated time", "none" if known else _NOT_KNOWN, why)
+        timed = run.time["wall_us"].count()
+        why = "nothing repeated" if timed else "the log has no timestamps"
+        return Figure("Repeated time", "none" if timed else _NOT_KNOWN, why)
     most = ", ".join(f"{PHASE_NAMES[phase]} {spoken(us)}" for phase, us in phases[:_PHASES])
     return Figure("Repeated time", spoken(sum(us for _, us in phases)), most)
 
@@ -298,23 +298,23 @@ def _step(run: Tables) -> Iterator[Figure]:
         yield Figure("Step", spoken(median), about)
 
 
-def _eligible(said: Summary) -> Figure:
+def _eligible(summary: Summary) -> Figure:
     """Of the runs of nodes for which a kernel exists, those on it."""
-    name = f"Runs on {' and '.join(said.rewriters.kernels) or 'oneDNN'} kernels"
-    xla = "; XLA-compiled code not counted" if any(x.id == "xla" for x in said.limits) else ""
-    runs, ran = said.eligible.runs, said.eligible.on_kernels
+    name = f"Runs on {' and '.join(summary.rewriters.kernels) or 'oneDNN'} kernels"
+    xla = "; XLA-compiled code not counted" if any(x.id == "xla" for x in summary.limits) else ""
+    runs, ran = summary.eligible.runs, summary.eligible.on_kernels
     if not runs:
         return Figure(name, "none", f"no eligible node ran{xla}")
-    off = "; oneDNN is off" if "onednn-off" in said.findings["id"] else ""
+    off = "; oneDNN is off" if "onednn-off" in summary.findings["id"] else ""
     about = f"{ran:,} of {count_of(runs, 'run')} of eligible nodes{off}{xla}"
     return Figure(name, percent(ran, runs), about)
 
 
-def _traces(said: Summary, same: pl.DataFrame) -> Figure:
+def _traces(summary: Summary, same: pl.DataFrame) -> Figure:
     # Two functions may have one name: Keras 3 calls its steps of training and of evaluation alike.
     keys = same.select("function", "function_uid", "python_function").rows()
     of = {(name, uid): number for name, uid, number in keys}
-    functions = said.functions.filter(
+    functions = summary.functions.filter(
         (pl.col("flavour") == "inference") & (pl.col("calls") > 0) & pl.col("made_by").is_null()
     )
     called = [of.get(key) for key in functions.select("function", "function_uid").rows()]

@@ -31,7 +31,7 @@ def layer_times(run: Tables) -> pl.DataFrame:
     inlined = pl.col("node").str.replace(_INLINED, "")
     is_gradient = inlined.str.contains(_GRADIENT)
     nodes = nodes.with_columns(gradient=is_gradient, name=inlined.str.replace(_GRADIENT, ""))
-    known = nodes.select(
+    scoped = nodes.select(
         "executions",
         "gradient",
         *_scopes(nodes["name"], nodes["op"]),
@@ -41,11 +41,11 @@ def layer_times(run: Tables) -> pl.DataFrame:
     # A scope without forward computation is no layer, but that of an op's gradient or input.
     computes = ~pl.col("gradient") & ~pl.col("op").is_in(["Const", "ReadVariableOp"])
     is_layer = computes.any().over("layer")
-    known = known.with_columns(layer=pl.when(is_layer).then("layer").otherwise("model"))
-    known = known.filter(computes.any().over("layer"))
-    by_op = known.group_by("layer", "op").agg(pl.col("us").sum())
+    scoped = scoped.with_columns(layer=pl.when(is_layer).then("layer").otherwise("model"))
+    scoped = scoped.filter(computes.any().over("layer"))
+    by_op = scoped.group_by("layer", "op").agg(pl.col("us").sum())
     most = by_op.sort("us", "op", descending=[True, False]).group_by("layer").agg(pl.first("op"))
-    table = known.group_by("layer").agg(
+    table = scoped.group_by("layer").agg(
         pl.len().alias("nodes"),
         pl.col("executions").sum(),
         forward_us=pl.col("us").filter(~pl.col("gradient")).sum(),
@@ -72,8 +72,8 @@ def _scopes(names: pl.Series, ops: pl.Series) -> tuple[pl.Expr, pl.Expr]:
         kind = scope.str.replace(r"_\d+$", "").str.replace_all("_", "").str.to_lowercase()
         return kind.is_in(kinds.implode())
 
-    known = (scopes.len() > 1) & ~of_op(model) & (model != _OF_GRAPPLER)
+    has_model = (scopes.len() > 1) & ~of_op(model) & (model != _OF_GRAPPLER)
     both = pl.concat_str(model, layer, separator="/")
     has_layer = (scopes.len() > 2) & ~of_op(layer)
-    of_model = pl.when(known).then(model)
+    of_model = pl.when(has_model).then(model)
     return of_model.alias("model"), pl.when(has_layer).then(both).otherwise(of_model).alias("layer")

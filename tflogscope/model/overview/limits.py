@@ -39,12 +39,12 @@ _NOT_RUN = ("dead", "failed", "unfinished")
 def limit_facts(evidence: Evidence, eager: Entry, graph: Entry) -> list[Entry]:
     """The limits of a log. `eager` and `graph` say what ran."""
     recorded = evidence.recorded
-    found = {**_by_level(evidence, eager, graph), **_others(evidence)}
-    known = {"recorded": recorded.recorded_by_tflogscope, "kept_back": KEPT_BACK}
+    by_id = {**_by_level(evidence, eager, graph), **_others(evidence)}
+    shared = {"recorded": recorded.recorded_by_tflogscope, "kept_back": KEPT_BACK}
     limits = [
-        Entry(id=row.id, text=f"{row.words(**known, **facts)} {row.advised(**facts)}".rstrip())
+        Entry(id=row.id, text=f"{row.words(**shared, **facts)} {row.advised(**facts)}".rstrip())
         for row in sentences.rows("limit").values()
-        if (facts := found.get(row.id)) is not None
+        if (facts := by_id.get(row.id)) is not None
     ]
     source = sentences.rows("limit")["source"]
     return limits + [
@@ -74,13 +74,13 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
         "no-gemm-lines": silent if only_gemm or not lacks_lines else 0,
         "unread-onednn-lines": recorded.onednn_unread_lines,
     }
-    found: dict[str, Facts] = {id_: {} for id_, here in holds.items() if here}
-    if "no-onednn-lines" in found:
-        found["no-onednn-lines"]["asked"] = _asked_for_lines(evidence)
-    found |= {id_: {"count": count} for id_, count in counts.items() if count}
+    by_id: dict[str, Facts] = {id_: {} for id_, here in holds.items() if here}
+    if "no-onednn-lines" in by_id:
+        by_id["no-onednn-lines"]["asked"] = _asked_for_lines(evidence)
+    by_id |= {id_: {"count": count} for id_, count in counts.items() if count}
     if counts["unread-onednn-lines"] > MOST_UNREAD:
-        found["unread-onednn-lines"]["rows"] = MOST_UNREAD
-    return found
+        by_id["unread-onednn-lines"]["rows"] = MOST_UNREAD
+    return by_id
 
 
 def _has_end(evidence: Evidence) -> bool:
@@ -132,7 +132,7 @@ def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
 
 def _others(evidence: Evidence) -> dict[str, Facts]:
     events, executions = evidence.events, evidence.executions
-    found = {
+    by_id = {
         "no-dataset-nodes": _dataset_functions(evidence),
         **onednn_limits(events, executions),
         "two-files": _two_files(executions, events.primitives),
@@ -150,7 +150,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "xla": _compiled(events, executions),
         "stopped": _stopped(evidence),
     }
-    return {id_: facts for id_, facts in found.items() if facts}
+    return {id_: facts for id_, facts in by_id.items() if facts}
 
 
 def _dataset_functions(evidence: Evidence) -> Facts:
@@ -172,9 +172,9 @@ def _dataset_functions(evidence: Evidence) -> Facts:
 
 def _several(events: Events, executions: Executions) -> Facts:
     """Several processes wrote the log, and whether threads tell them apart: `FILE#worker1`."""
-    found = several_processes(events, executions)
-    owners = read_owners(events, executions) if found else None
-    return found | ({"owners": sorted({*owners.threads.values()})} if owners else {})
+    processes = several_processes(events, executions)
+    owners = read_owners(events, executions) if processes else None
+    return processes | ({"owners": sorted({*owners.threads.values()})} if owners else {})
 
 
 def _captured(evidence: Evidence) -> Facts:
@@ -187,8 +187,8 @@ def _captured(evidence: Evidence) -> Facts:
     header = evidence.recorded_as or {}
     command, settings = header.get("command"), header.get("environment")
     if isinstance(command, list) and isinstance(settings, dict):
-        asked = " ".join(map(str, [*command, settings.get("PYTEST_ADDOPTS", "")]))
-        captures = not re.search(end["options"], asked)
+        options = " ".join(map(str, [*command, settings.get("PYTEST_ADDOPTS", "")]))
+        captures = not re.search(end["options"], options)
     else:
         captures = re.search(end["shown"], tails, re.MULTILINE) is not None
     return {"passed": int(ended[-1]["passed"])} if captures else {}
@@ -288,8 +288,8 @@ def _first_names(names: pl.Series) -> list[str]:
 
 def _stopped(evidence: Evidence) -> Facts:
     """What was under way when the log stops; nothing where all that began has ended."""
-    found = _instantiated(evidence) or _running(evidence)
-    return found or ({} if evidence.ended else _traced(evidence))
+    under_way = _instantiated(evidence) or _running(evidence)
+    return under_way or ({} if evidence.ended else _traced(evidence))
 
 
 def _instantiated(evidence: Evidence) -> Facts:

@@ -26,7 +26,7 @@ def problems_of(runs: dict[str, Tables]) -> Facts | None:
         return None
     before, after = per["before"], per["after"]
     both = before.join(after, on=_KEYS, how="inner", nulls_equal=True, suffix="_after")
-    rows = both.select(
+    changes = both.select(
         *_KEYS,
         runs_before="runs",
         runs_after="runs_after",
@@ -42,7 +42,7 @@ def problems_of(runs: dict[str, Tables]) -> Facts | None:
         "after": after.height,
         "runs_before": int(before["runs"].sum()),
         "runs_after": int(after["runs"].sum()),
-        "both": rows.to_dicts(),
+        "both": changes.to_dicts(),
     }
 
 

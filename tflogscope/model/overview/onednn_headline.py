@@ -7,15 +7,15 @@ from typing import Any
 from tflogscope.model.common.facts import Summary
 
 
-def onednn_verdict(said: Summary) -> dict[str, Any]:
+def onednn_verdict(summary: Summary) -> dict[str, Any]:
     """The facts of its sentence; empty where the log has no verbose line."""
-    onednn = said.onednn
+    onednn = summary.onednn
     if onednn is None:
         return {}
     verbose, ran = onednn.verbose, onednn.implementations.drop_nulls("primitive")
     first = ran.row(0, named=True) if ran.height and onednn.exec_us else {}
     named = (first.get("primitive"), first.get("implementation"))
-    found = {
+    facts = {
         "primitives": onednn.exec_lines,
         "time": onednn.exec_us,
         "most": " ".join(filter(None, named)),
@@ -26,5 +26,5 @@ def onednn_verdict(said: Summary) -> dict[str, Any]:
         "calls": int(verbose.calls["count"].sum()),
         "call_time": float(verbose.calls["us"].sum()),
     }
-    found["any"] = found["primitives"] or found["partitions"]
-    return found | {"none": not found["any"] and not found["calls"]}
+    facts["any"] = facts["primitives"] or facts["partitions"]
+    return facts | {"none": not facts["any"] and not facts["calls"]}

@@ -20,11 +20,11 @@ def onednn_limits(events: Events, executions: Executions) -> dict[str, dict[str,
 
 
 def _filter(events: Events) -> dict[str, Any]:
-    said = filters_of(events.primitives)
-    if not said:
+    filters = filters_of(events.primitives)
+    if not filters:
         return {}
-    hit = pl.Series(said).str.extract(_COMPONENTS, 1).drop_nulls()
-    return {"message": said[-1], "components": hit[-1] if len(hit) else None}
+    hit = pl.Series(filters).str.extract(_COMPONENTS, 1).drop_nulls()
+    return {"message": filters[-1], "components": hit[-1] if len(hit) else None}
 
 
 def _late(events: Events, executions: Executions) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def primitive_ops(primitives: pl.DataFrame, empty: pl.DataFrame) -> pl.DataFrame
     """
     us = pl.col("duration_us")
     ran = primitives.filter(pl.col("event").is_in(_RAN))
-    rows = (
+    summed = (
         ran.group_by("event", "primitive", "implementation")
         .agg(
             executions=pl.len(),
@@ -47,9 +47,9 @@ def primitive_ops(primitives: pl.DataFrame, empty: pl.DataFrame) -> pl.DataFrame
             implementations="implementation",
         )
     )
-    missing = [pl.lit(None).alias(name) for name in empty.columns if name not in rows.columns]
-    found = rows.with_columns(missing).select(empty.columns)
-    return found.cast(empty.schema)
+    missing = [pl.lit(None).alias(name) for name in empty.columns if name not in summed.columns]
+    table = summed.with_columns(missing).select(empty.columns)
+    return table.cast(empty.schema)
 
 
 def explain_primitive(primitives: pl.DataFrame, name: str) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def explain_primitive(primitives: pl.DataFrame, name: str) -> dict[str, Any]:
     """
     mine = primitives.filter(pl.col("primitive") == name)
     if mine.is_empty():
-        known = primitives["primitive"].drop_nulls().unique().sort().to_list()
-        raise UsageError("no line of such a primitive", name, did_you_mean(name, known))
+        names = primitives["primitive"].drop_nulls().unique().sort().to_list()
+        raise UsageError("no line of such a primitive", name, did_you_mean(name, names))
     us, event = pl.col("duration_us"), pl.col("event")
     ran = mine.filter(event.is_in(_RAN))
     made = mine.filter(event.str.contains(MADE))

@@ -40,9 +40,9 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> En
     nodes: `ITEX or the layout pass know`.
     """
     working = plugins_of(events).working
-    kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
+    kernels = names_of([*rewrites["by"], *(plugin.id for plugin in working)]) or [ONEDNN]
     onednn = ONEDNN in kernels or not events.seen.isdisjoint(ONEDNN_ON)
-    passes = [each.name for each in working] + ["the layout pass"] * onednn
+    passes = [plugin.name for plugin in working] + ["the layout pass"] * onednn
     return Entry(
         kernels=kernels,
         primitives=libraries_of(linked.lines["library"].unique()),
@@ -169,12 +169,12 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
     spread = later.group_by(keys).agg(**quantiles("took_us"))
     for more in (spread, together):
         per = per.join(more, on=keys, how="left", nulls_equal=True)
-    each = per.collect()
-    found = rows(each, row_with(functions[keys], each[keys]))[:, len(keys) :]
+    timed = per.collect()
+    added = rows(timed, row_with(functions[keys], timed[keys]))[:, len(keys) :]
     made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
     service = service_facts(of)
     served = rows(service["service"], row_with(functions[keys], service[keys]))
-    table = functions.hstack([*found, made_by, served])
+    table = functions.hstack([*added, made_by, served])
     return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
 
 
@@ -311,8 +311,8 @@ def _answer(id_: str, evidence: list[Entry], **facts: Any) -> Entry:
 def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Entry:
     """An op with its first and last eager line, in the columns that begin so, if it has them."""
     lines = None if eager is None else [op[f"{eager}first_line"], op[f"{eager}last_line"]]
-    known = None if lines is None or None in lines else lines
-    return Entry(op=op["op"], source=op["source"], eager_lines=known, graph_line=graph_line)
+    pair = None if lines is None or None in lines else lines
+    return Entry(op=op["op"], source=op["source"], eager_lines=pair, graph_line=graph_line)
 
 
 def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
