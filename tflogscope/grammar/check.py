@@ -50,17 +50,17 @@ def misfits(
 
 def _misfits_of_prefix(prefix: Prefix) -> Iterator[Misfit]:
     for sample in prefix.samples:
-        found = prefix.pieces(sample.line)
-        pieces = found[0] if found else {}
+        split = prefix.pieces(sample.line)
+        pieces = split[0] if split else {}
         if pieces != dict(sample.fields):
             yield Misfit(f"prefix {prefix.id!r}", sample.line, f"it gives {pieces}")
 
 
 def _misfits_of_envelope(envelope: Envelope) -> Iterator[Misfit]:
     for sample in envelope.samples:
-        found = envelope.read(sample.line)
-        if found != (sample.text, sample.stream):
-            yield Misfit(envelope.place, sample.line, f"it gives {found}")
+        reading = envelope.read(sample.line)
+        if reading != (sample.text, sample.stream):
+            yield Misfit(envelope.place, sample.line, f"it gives {reading}")
 
 
 def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:
@@ -68,12 +68,12 @@ def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:
     text = _text(grammar, message, sample)
     before = len(sample.line) - len(text)  # the prefix
     try:
-        found = exact.parse(message, text)
+        fields = exact.parse(message, text)
     except exact.GrammarMismatch as mismatch:
         why = f"expected {mismatch.expected}, found {mismatch.found}"
         place = before + mismatch.column - 1
         raise _wrong(message, sample, why, place) from mismatch
-    _same_fields(message, sample, _present(message, found))
+    _same_fields(message, sample, _present(message, fields))
     column = pl.Series([text])
     claimed = fast.match_messages(column, grammar.files[message.file])[0]
     if claimed != message.id:
@@ -95,11 +95,11 @@ def _text(grammar: Grammar, message: Message, sample: Sample) -> str:
     return pieces[1]
 
 
-def _same_fields(message: Message, sample: Sample, found: dict[str, object]) -> None:
+def _same_fields(message: Message, sample: Sample, fields: dict[str, object]) -> None:
     expected = dict(sample.fields)
-    if unequal := [name for name in expected | found if expected.get(name) != found.get(name)]:
+    if unequal := [name for name in expected | fields if expected.get(name) != fields.get(name)]:
         name = unequal[0]
-        why = f"the field {name!r} is {found.get(name)!r}, not {expected.get(name)!r}"
+        why = f"the field {name!r} is {fields.get(name)!r}, not {expected.get(name)!r}"
         raise _wrong(message, sample, why)
 
 

@@ -111,27 +111,27 @@ class _Compiler:
         if not isinstance(prefix.tokens[-1], Literal):
             raise GrammarError("the site has to end with literal text", prefix.id)
         marks = dict.fromkeys(SHAPE_DIGITS, c.DIGIT) | {SEVERITY: c.SEVERITY}
-        found = c.Dialect(width=len(shape), fraction=prefix.fraction)
-        found.shape[: len(shape)] = [marks.get(letter, ord(letter)) for letter in shape]
-        found.site = self._add(_steps(prefix.tokens, (), {}, prefix.id))
-        return found
+        dialect = c.Dialect(width=len(shape), fraction=prefix.fraction)
+        dialect.shape[: len(shape)] = [marks.get(letter, ord(letter)) for letter in shape]
+        dialect.site = self._add(_steps(prefix.tokens, (), {}, prefix.id))
+        return dialect
 
     def _needles(self, prefixes: Sequence[Prefix]) -> tuple[list[c.Needle], list[c.Anchor]]:
         """What begins other writers' text, and the bytes by which it is searched for."""
         letters = SHAPE_DIGITS + SEVERITY
-        found: list[tuple[int, c.Range, dict[int, str]]] = []
+        begins: list[tuple[int, c.Range, dict[int, str]]] = []
         for number, prefix in enumerate(prefixes):
             fixed = {at: byte for at, byte in enumerate(prefix.shape) if byte not in letters}
-            found.append((number, c.Range(0, len(prefix.shape)), fixed))
+            begins.append((number, c.Range(0, len(prefix.shape)), fixed))
         for literal in self._grammar.markers.needles:
             first = literal[: literal.find(" ") + 1] or literal  # several share its bytes
-            found.append((c.NONE, self._literal(literal), dict(enumerate(first))))
-        shared = Counter(each for *_, fixed in found for each in _triples(fixed))
-        chosen = [max(_triples(fixed), key=lambda each: shared[each]) for *_, fixed in found]
+            begins.append((c.NONE, self._literal(literal), dict(enumerate(first))))
+        shared = Counter(triple for *_, fixed in begins for triple in _triples(fixed))
+        chosen = [max(_triples(fixed), key=lambda triple: shared[triple]) for *_, fixed in begins]
         anchors = list(dict.fromkeys(chosen))
         needles = [
             c.Needle(dialect, literal.first, literal.count, anchors.index(anchor))
-            for (dialect, literal, _), anchor in zip(found, chosen, strict=True)
+            for (dialect, literal, _), anchor in zip(begins, chosen, strict=True)
         ]
         return needles, [
             c.Anchor((*map(ord, text), 0), second, third) for text, second, third in anchors
@@ -165,15 +165,15 @@ class _Compiler:
             except TemplateError as error:
                 raise GrammarError(str(error), place) from error
             if hot.table == "nodes" and not scan.endswith(_DEVICE_LAST):
-                said = f"`scan` ends with `{_DEVICE_LAST}` where the table is `nodes`"
-                raise GrammarError(said, place, "events/pairing.py reads it there.")
+                what = f"`scan` ends with `{_DEVICE_LAST}` where the table is `nodes`"
+                raise GrammarError(what, place, "events/pairing.py reads it there.")
             tokens = (*head, *(kept or ()), *(tail or ()))
             if missing := uses.keys() - dict(fields_of(tokens)).keys():
                 raise GrammarError(f"`scan` has no field {min(missing)!r}", place)
             if [name for name in dict(fields_of(tokens)) if name in uses] != [*uses]:
                 # The scanner makes the key of a run of its fields as they come.
-                said = "`starts` and `ends` name fields in the order in which the text has them"
-                raise GrammarError(said, place, "It is the same order in starts and in their ends.")
+                what = "`starts` and `ends` name fields in the order in which the text has them"
+                raise GrammarError(what, place, "It is the same order in starts and in their ends.")
             end = [] if _is_open(tokens[-1]) else [_Step("end")]
             first, rest = _steps(head, tokens[len(head) :], uses, place), []
             if kept is None:
@@ -225,23 +225,23 @@ def _steps(
     tokens: Sequence[Token], after: Sequence[Token], uses: dict[str, int], place: str
 ) -> list[_Step]:
     """The steps of tokens; `after`: those that come after them."""
-    found: list[_Step] = []
+    steps: list[_Step] = []
     for index, token in enumerate(tokens):
         following = (*tokens[index + 1 :], *after)
         if isinstance(token, Literal):
-            found.append(_Step("literal", token.text))
+            steps.append(_Step("literal", token.text))
         elif isinstance(token, Blank):
-            found += [_Step("literal", " "), _Step("span", " ")]
+            steps += [_Step("literal", " "), _Step("span", " ")]
         elif isinstance(token, OptionalPart):
             inner = _steps(token.tokens, following, uses, place)
             if token.flag and token.flag in uses:
                 inner[0] = inner[0]._replace(use=uses[token.flag])
-            found += [_Step("optional", inside=len(inner)), *inner]
+            steps += [_Step("optional", inside=len(inner)), *inner]
         elif isinstance(token, Field):
-            found += _field(token, following, uses.get(token.name, 0), place)
+            steps += _field(token, following, uses.get(token.name, 0), place)
         else:
             raise GrammarError("the scanner knows no choices", place)
-    return found
+    return steps
 
 
 def _is_open(last: Token) -> bool:

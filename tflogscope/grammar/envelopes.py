@@ -118,10 +118,10 @@ class Envelope:
     @property
     def asked(self) -> tuple[str, ...]:
         """The fields that are read: of the stream, the channel and the cut, as a line has them."""
-        asked = dict.fromkeys(filter(None, (*self.streams, self.channel, self.part[0])))
+        names = dict.fromkeys(filter(None, (*self.streams, self.channel, self.part[0])))
         if not self.head:
-            return tuple(asked)
-        return tuple(name for name, _ in fields_of(self.tokens) if name in asked)
+            return tuple(names)
+        return tuple(name for name, _ in fields_of(self.tokens) if name in names)
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
@@ -170,26 +170,26 @@ class Envelope:
             return None
         if self.line_feed and not text.endswith("\n"):
             return None
-        return text.removesuffix("\n"), tuple(each or "" for each in rest)
+        return text.removesuffix("\n"), tuple(value or "" for value in rest)
 
 
-def _pattern(tokens: Sequence[Token], asked: Collection[str]) -> bytes:
-    found = b""
+def _pattern(tokens: Sequence[Token], names: Collection[str]) -> bytes:
+    pattern = b""
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if isinstance(token, Literal):
-            found += re.escape(token.text.encode())
+            pattern += re.escape(token.text.encode())
         elif isinstance(token, Blank):
-            found += b" ++"
+            pattern += b" ++"
         elif isinstance(token, OptionalPart):
-            found += b"(?:%s)?" % _pattern(token.tokens, asked)
+            pattern += b"(?:%s)?" % _pattern(token.tokens, names)
         elif isinstance(token, Choice):
-            found += b"(?:%s)" % b"|".join(_pattern(part, asked) for part in token.parts)
+            pattern += b"(?:%s)" % b"|".join(_pattern(part, names) for part in token.parts)
         else:
             text = "|".join(map(re.escape, token.choices)) or FIELD_TYPES[token.type] + "+"
             if token.type == "name" and isinstance(following, Field) and following.type == "uint":
                 text = _BEFORE_NUMBER
-            found += (b"(%s)" if token.name in asked else b"(?:%s)") % text.encode()
-    return found
+            pattern += (b"(%s)" if token.name in names else b"(?:%s)") % text.encode()
+    return pattern
 
 
 def in_object(whole: Any, path: str) -> str | None:
@@ -212,20 +212,20 @@ _SAMPLE_KEYS = {"line", "text", "stream"}
 def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
     """A row `[[envelope]]`. Raises GrammarError."""
     place = f"{grammar_file}, envelope {entry.get('id')!r}"
-    for given, known in (
+    for given, keys in (
         (entry, _KEYS),
-        *((each, _SAMPLE_KEYS) for each in entry.get("sample", ())),
+        *((sample, _SAMPLE_KEYS) for sample in entry.get("sample", ())),
     ):
-        if unknown := sorted(given.keys() - known):
-            there = ", ".join(sorted(known))
+        if unknown := sorted(given.keys() - keys):
+            there = ", ".join(sorted(keys))
             raise GrammarError(f"unknown key `{unknown[0]}`; there are {there}", place)
     try:
         facts: dict[str, Any] = {name: str(entry[name]) for name in _REQUIRED}
         for kind, names in _OPTIONAL.items():
             facts |= {name: kind(entry[name]) for name in names if name in entry}
         samples = tuple(
-            EnvelopeSample(str(each["line"]), str(each["text"]), tuple(each.get("stream", ())))
-            for each in entry["sample"]
+            EnvelopeSample(str(row["line"]), str(row["text"]), tuple(row.get("stream", ())))
+            for row in entry["sample"]
         )
         made = Envelope(**facts, samples=samples, grammar_file=grammar_file)
     except KeyError as error:

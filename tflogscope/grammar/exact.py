@@ -49,13 +49,13 @@ _LONGEST = 4_300  # digits that `int` takes
 class GrammarMismatch(TflogscopeError):
     """A text is not the message that it was parsed as. `column` is 1-based."""
 
-    def __init__(self, message: Message, column: int, expected: str, found: str) -> None:
+    def __init__(self, message: Message, column: int, expected: str, excerpt: str) -> None:
         super().__init__(
-            f"column {column}: expected {expected}, found {found}", f"message {message.id!r}"
+            f"column {column}: expected {expected}, found {excerpt}", f"message {message.id!r}"
         )
         self.column = column
         self.expected = expected
-        self.found = found
+        self.found = excerpt
 
 
 def parse(message: Message, text: str) -> dict[str, object]:
@@ -66,13 +66,13 @@ def parse(message: Message, text: str) -> dict[str, object]:
     parser = _parser(message.tokens)
     parser.furthest = -1
     try:
-        found = parser.element.parse_string(text, parse_all=False).as_dict()
+        fields = parser.element.parse_string(text, parse_all=False).as_dict()
     except pp.ParseBaseException as error:
         place, expected = parser.furthest, parser.expected
         if place < error.loc:
             place, expected = error.loc, str(error.parser_element)
         raise GrammarMismatch(message, place + 1, expected, _excerpt(text, place)) from None
-    return {name: _value(kind, found.get(name)) for name, kind in message.fields.items()}
+    return {name: _value(kind, fields.get(name)) for name, kind in message.fields.items()}
 
 
 class _Parser:
@@ -124,7 +124,7 @@ class _Parser:
                 pattern += f"(?={ahead})"
                 name += f" and then {_stop_names(stops)}"
         element = pp.Regex(pattern).set_name(name)
-        element.set_parse_action(lambda found: found["value"])
+        element.set_parse_action(lambda match: match["value"])
         return self._watched(element)(field.name)
 
     def _watched(self, element: pp.ParserElement) -> pp.ParserElement:

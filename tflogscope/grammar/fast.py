@@ -27,7 +27,7 @@ def at_once(expressions: Iterable[pl.Expr]) -> list[pl.Series]:
 
     A plan costs as much as a pattern on a hundred texts.
     """
-    frame = pl.select(each.implode().alias(str(n)) for n, each in enumerate(expressions))
+    frame = pl.select(expr.implode().alias(str(n)) for n, expr in enumerate(expressions))
     return [column[0] for column in frame]
 
 
@@ -36,9 +36,9 @@ def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
 
     `texts` are messages of one source file without their prefix.
     """
-    found = first_matches(texts, np.zeros(len(texts), np.intp), [file_grammar.messages])
+    number = first_matches(texts, np.zeros(len(texts), np.intp), [file_grammar.messages])
     names = pl.Series("id", [*(message.id for message in file_grammar.messages), None], pl.String)
-    return names[found]
+    return names[number]
 
 
 def first_matches(
@@ -52,7 +52,7 @@ def first_matches(
     candidates = [message for some in messages for message in some]
     count = np.array([*map(len, messages)], np.intp)
     heads = pl.Series([message.head for message in candidates], dtype=pl.String)
-    found = np.full(len(texts), -1, np.int16)
+    first = np.full(len(texts), -1, np.int16)
     for begin in range(0, len(texts), _AT_ONCE):
         chunk, file = texts[begin : begin + _AT_ONCE], files[begin : begin + _AT_ONCE]
         # Each text with each message of its file, in their order.
@@ -62,8 +62,8 @@ def first_matches(
         # Starting with the literal head alone is a fraction of the price of a pattern.
         text, head = pl.lit(chunk[pl.Series(row)]), pl.lit(heads[pl.Series(number)])
         near = at_once([text.str.starts_with(head).arg_true()])[0].to_numpy()
-        _match(chunk, candidates, row[near], number[near], found[begin:])
-    return found
+        _match(chunk, candidates, row[near], number[near], first[begin:])
+    return first
 
 
 def _match(
@@ -71,21 +71,21 @@ def _match(
     messages: Sequence[Message],
     row: NDArray[np.uint32],
     number: NDArray[np.uint32],
-    found: NDArray[np.int16],
+    first: NDArray[np.int16],
 ) -> None:
-    """Put in `found` the number of the first message that each row is, of those that are near."""
+    """Put in `first` the number of the first message that each row is, of those that are near."""
     while len(row):
         # A round takes a plan, so that few are tried all at once.
         is_next = (np.diff(row, prepend=-1) > 0) | (len(row) < _FEW)
         now, which = row[is_next], number[is_next]
-        tried = {each: now[which == each] for each in np.unique(which).tolist()}
+        tried = {index: now[which == index] for index in np.unique(which).tolist()}
         taken = at_once(
-            _is(pl.lit(texts[pl.Series(rows)]), messages[each]).arg_true()
-            for each, rows in tried.items()
+            _is(pl.lit(texts[pl.Series(places)]), messages[index]).arg_true()
+            for index, places in tried.items()
         )
-        for (each, rows), where in reversed([*zip(tried.items(), taken, strict=True)]):
-            found[rows[where.to_numpy()]] = each
-        left = ~is_next & (found[row] < 0)
+        for (index, places), where in reversed([*zip(tried.items(), taken, strict=True)]):
+            first[places[where.to_numpy()]] = index
+        left = ~is_next & (first[row] < 0)
         row, number = row[left], number[left]
 
 
@@ -109,13 +109,13 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     types = schema_of(message)
     if not types:
         return pl.DataFrame(height=texts.len())
-    found = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
+    fields = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
     flags = [
         _flag(name, message.fields[name]) for name, kind in types.items() if kind == pl.Boolean()
     ]
     if flags:
-        found = found.with_columns(flags)
-    return found.select(_typed(name, kind) for name, kind in types.items())
+        fields = fields.with_columns(flags)
+    return fields.select(_typed(name, kind) for name, kind in types.items())
 
 
 def _typed(name: str, kind: pl.DataType) -> pl.Expr:

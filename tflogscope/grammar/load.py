@@ -78,10 +78,10 @@ def own_files(directory: str | PathLike[str]) -> list[Path]:
     Raises GrammarError if a directory can't be read.
     """
     paths = []
-    for found in files_below(directory, str, hidden=True):
-        if isinstance(found, str):
-            raise GrammarError("can't be read", found, "Check its permissions.")
-        paths.append(Path(found.path))
+    for entry in files_below(directory, str, hidden=True):
+        if isinstance(entry, str):
+            raise GrammarError("can't be read", entry, "Check its permissions.")
+        paths.append(Path(entry.path))
     return sorted(path for path in paths if path.suffix == ".toml")
 
 
@@ -111,14 +111,14 @@ def read_own(files: Mapping[str, Path]) -> Own:
         try:
             collector.read(file, name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            said = "not a valid grammar file: a table or a list is in the wrong place"
+            problem = "not a valid grammar file: a table or a list is in the wrong place"
             hint = "List entries take two brackets: [[message]], [[envelope]]."
-            raise GrammarError(said, name, hint) from error
+            raise GrammarError(problem, name, hint) from error
     grammar = collector.grammar()
     return Own(
         grammar,
-        [each for id_, each in grammar.by_id.items() if id_ not in packaged.by_id],
-        [each for id_, each in grammar.prefixes.items() if id_ not in packaged.prefixes],
+        [message for id_, message in grammar.by_id.items() if id_ not in packaged.by_id],
+        [prefix for id_, prefix in grammar.prefixes.items() if id_ not in packaged.prefixes],
         list(collector.envelopes.values()),
     )
 
@@ -175,14 +175,14 @@ def _parsed() -> Mapping[int, bytes]:
 def frozen(value: Any) -> Any:
     """What a file says, with tuples in the place of lists."""
     if isinstance(value, dict):
-        return {name: frozen(each) for name, each in value.items()}
+        return {name: frozen(part) for name, part in value.items()}
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
 @cache
 def _packaged_envelopes() -> dict[str, Envelope]:
-    rows = (read_envelope(row, _ENVELOPES) for row in packaged_toml(_ENVELOPES)["envelope"])
-    return {each.id: each for each in rows}
+    envelopes = (read_envelope(row, _ENVELOPES) for row in packaged_toml(_ENVELOPES)["envelope"])
+    return {envelope.id: envelope for envelope in envelopes}
 
 
 def _packaged_root() -> Path:
@@ -252,8 +252,8 @@ class _Collector:
         for entry in content.get("envelope", []):
             envelope = read_envelope(entry, name)
             if envelope.id in self.envelopes:
-                said = f"duplicate envelope id {envelope.id!r}"
-                raise GrammarError(said, name)
+                problem = f"duplicate envelope id {envelope.id!r}"
+                raise GrammarError(problem, name)
             self.envelopes[envelope.id] = envelope
         self._add_markers(content, name)
         if content.keys() & VERBOSE_KEYS:
@@ -304,7 +304,7 @@ def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:
         until=entry.get("until"),
         hot=_hot(entry) if "scan" in entry else None,
         grammar_file=name,
-        samples=tuple(_sample(each, place) for each in entry["sample"]),
+        samples=tuple(_sample(sample, place) for sample in entry["sample"]),
     )
 
 
@@ -331,7 +331,7 @@ def _prefix(entry: dict[str, Any], name: str) -> Prefix:
         shape=_get(entry, "shape", str, name),
         site=_get(entry, "site", str, name),
         meaning=_get(entry, "meaning", str, name),
-        samples=tuple(_sample(each, name) for each in entry.get("sample", [])),
+        samples=tuple(_sample(sample, name) for sample in entry.get("sample", [])),
     )
 
 
@@ -343,10 +343,10 @@ def _get(entry: Mapping[str, Any], key: str, kind: type[_Kind], place: str) -> _
     return value
 
 
-def _known_keys(entry: Mapping[str, Any], known: set[str], place: str) -> None:
-    if unknown := sorted(entry.keys() - known):
+def _known_keys(entry: Mapping[str, Any], keys: set[str], place: str) -> None:
+    if unknown := sorted(entry.keys() - keys):
         raise GrammarError(
-            f"unknown key `{unknown[0]}`; there are {', '.join(sorted(known))}", place
+            f"unknown key `{unknown[0]}`; there are {', '.join(sorted(keys))}", place
         )
 
 

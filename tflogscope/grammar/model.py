@@ -165,12 +165,12 @@ class Prefix:
 
     def pieces(self, line: str) -> tuple[dict[str, str], str] | None:
         """What the prefix of a line says, and the message after it; None if it has another one."""
-        found = re.match(self.pattern, line)
-        return (_pieces(found), line[found.end() :]) if found else None
+        match = re.match(self.pattern, line)
+        return (_pieces(match), line[match.end() :]) if match else None
 
 
-def _pieces(found: re.Match[str]) -> dict[str, str]:
-    pieces = {name: value for name, value in found.groupdict().items() if value is not None}
+def _pieces(match: re.Match[str]) -> dict[str, str]:
+    pieces = {name: value for name, value in match.groupdict().items() if value is not None}
     pieces["file"] = re.split(r"[/\\]", pieces["path"])[-1]
     return pieces
 
@@ -240,7 +240,7 @@ class Grammar(NamedTuple):
     def split_prefix(self, line: str) -> tuple[str, str] | None:
         """(basename, message) of one line, or None if unknown prefix."""
         for prefix in self.prefixes.values():
-            if found := prefix.pieces(line):
-                pieces, message = found
+            if split := prefix.pieces(line):
+                pieces, message = split
                 return pieces["file"], message
         return None

@@ -47,7 +47,7 @@ class Family(NamedTuple):
 
 
 def _family(*, op: Sequence[Mapping[str, Any]] = (), **entry: Any) -> Family:
-    return Family(**entry, ops=tuple(each for row in op for each in _ops(**row)))
+    return Family(**entry, ops=tuple(op_ for row in op for op_ in _ops(**row)))
 
 
 def _ops(*, names: Sequence[str], onednn: Sequence[str] = (), **row: Any) -> list[Op]:

@@ -104,7 +104,7 @@ class Rewriter(NamedTuple):
 
 def _read() -> tuple[Rewriter, ...]:
     names = (f"{_FOLDER}/{file.name}" for file in sorted(packaged_file(_FOLDER).glob("*.toml")))
-    return tuple(found for name in names if (found := _read_one(name)))
+    return tuple(rewriter for name in names if (rewriter := _read_one(name)))
 
 
 def _read_one(name: str) -> Rewriter | None:
@@ -125,7 +125,7 @@ def _rewriter(
     return Rewriter(
         **entry,
         primitives=PrimitiveLines(**primitives) if primitives else None,
-        ops={each.name: each for row in op for each in _ops(**row)},
+        ops={op_.name: op_ for row in op for op_ in _ops(**row)},
         kernel_ops={kernel: name for row in op for kernel, name in row.get("kernels", {}).items()},
         rules=rule,
     )
@@ -142,12 +142,12 @@ BY_ID = {rewriter.id: rewriter for rewriter in REWRITERS}
 
 def names_of(rewrites: Iterable[str]) -> list[str]:
     """Whose kernels values of `rewrite` stand for, oneDNN first; `none` for nobody's."""
-    found = set(rewrites)
-    names = [ONEDNN] if found & set(ONEDNN_REWRITES) else []
-    return names + [rewriter.name for rewriter in REWRITERS if rewriter.id in found]
+    ids = set(rewrites)
+    names = [ONEDNN] if ids & set(ONEDNN_REWRITES) else []
+    return names + [rewriter.name for rewriter in REWRITERS if rewriter.id in ids]
 
 
-def libraries_of(found: Iterable[str]) -> list[str]:
+def libraries_of(names: Iterable[str]) -> list[str]:
     """Names of libraries without repetition, oneDNN first."""
-    known = set(found)
-    return [name for name in (ONEDNN, *(each.name for each in REWRITERS)) if name in known]
+    wanted = set(names)
+    return [name for name in (ONEDNN, *(rewriter.name for rewriter in REWRITERS)) if name in wanted]

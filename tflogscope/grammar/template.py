@@ -209,15 +209,15 @@ def _append_literal(tokens: list[Token], text: str) -> None:
 
 
 def _field(text: str, position: int, types: Collection[str]) -> Field:
-    found = _FIELD.fullmatch(text)
-    if not found:
+    match = _FIELD.fullmatch(text)
+    if not match:
         raise TemplateError(f"column {position + 1}: ${{{text}}} is not ${{name:type}}")
-    name, choices, type_ = found.groups()
+    name, choices, type_ = match.groups()
     if choices is not None:
         return Field(name, "choice", tuple(choices.split("|")))
     if type_ not in types:
-        known = ", ".join(types)
-        raise TemplateError(f"column {position + 1}: no field type {type_!r}; there are {known}")
+        kinds = ", ".join(types)
+        raise TemplateError(f"column {position + 1}: no field type {type_!r}; there are {kinds}")
     return Field(name, type_)
 
 
@@ -265,8 +265,8 @@ def _parts_of(token: OptionalPart | Choice) -> tuple[tuple[Token, ...], ...]:
 
 def head_of(template: str) -> str:
     """The literal text that a template begins with; may be empty."""
-    found = _HEAD.match(_spelled_out(template))
-    return found[0].replace("$$", "$") if found else ""
+    match = _HEAD.match(_spelled_out(template))
+    return match[0].replace("$$", "$") if match else ""
 
 
 def _spelled_out(template: str) -> str:

@@ -11,11 +11,11 @@ from tflogscope.grammar.load import packaged_toml
 def threshold(name: str) -> float:
     """The number of a `[thresholds.SECTION]`: `input-bound.least_wait_us`."""
     section, key = name.split(".")
-    found: float = _thresholds()[section][key]["is"]
-    return found
+    number: float = _thresholds()[section][key]["is"]
+    return number
 
 
 @cache
 def _thresholds() -> dict[str, Any]:
-    found: dict[str, Any] = packaged_toml("ledger.toml")["thresholds"]
-    return found
+    thresholds: dict[str, Any] = packaged_toml("ledger.toml")["thresholds"]
+    return thresholds

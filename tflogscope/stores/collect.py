@@ -68,20 +68,20 @@ def collect(
     # A store of another schema is refused before anything is done. A damaged row is written anew if
     # its run is among these; readers name it if not.
     layout.read_rows(folder, quiet=True)
-    total, done, rows, there = sum(run.size for run in runs), 0, [], 0
+    total, done, run_rows, there = sum(run.size for run in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
-    for (_, named, *_), found in pool.run(collect_run, tasks):
-        if isinstance(found, str):  # its worker was lost
-            row, was_there = failed(named, version, found), False
+    for (_, named, *_), result in pool.run(collect_run, tasks):
+        if isinstance(result, str):  # its worker was lost
+            row, was_there = failed(named, version, result), False
             _put_row(folder, row, layout.read_row(folder, named.run))
         else:
-            row, was_there = found
-        rows.append(row)
+            row, was_there = result
+        run_rows.append(row)
         there += was_there
         done += named.size
         if progress is not None:
-            progress(len(rows), done, total)
-    return Collected(sorted(rows, key=lambda row: str(row["run"])), there)
+            progress(len(run_rows), done, total)
+    return Collected(sorted(run_rows, key=lambda row: str(row["run"])), there)
 
 
 def collect_run(
@@ -94,12 +94,12 @@ def collect_run(
     folder = folder_of(store)
     before = layout.read_row(folder, named.run)
     try:
-        known = load_grammar(grammar)
-        with _sources(named, known) as sources:
+        loaded = load_grammar(grammar)
+        with _sources(named, loaded) as sources:
             row = _row(named, version, checksum=_checksum(sources))
             if before is not None and _is_whole(folder, before) and _same(before, row):
                 return before, True
-            row = _put_tables(folder, row, _open(sources, known), named)
+            row = _put_tables(folder, row, _open(sources, loaded), named)
     except InputError as error:
         where = f"{error.where}: " if error.where else ""
         row = failed(named, version, f"{where}{error.what}")
@@ -154,14 +154,14 @@ def _same(one: layout.Row, other: layout.Row) -> bool:
 
 
 def _row(named: Named, version: str, **facts: Any) -> layout.Row:
-    own = {name: named.fields[name] for name in OWN_FIELDS if name in named.fields}
-    numbers = {name: whole(text) for name, text in own.items()}
+    reserved = {name: named.fields[name] for name in OWN_FIELDS if name in named.fields}
+    numbers = {name: whole(text) for name, text in reserved.items()}
     fields = {name: text for name, text in named.fields.items() if name not in OWN_FIELDS}
     return {
         "run": named.run,
         **fields,
         **dict.fromkeys(layout.RUN_COLUMNS),
-        "host": own.get("host"),
+        "host": reserved.get("host"),
         "pid": numbers.get("pid"),
         "rank": numbers.get("rank"),
         "bytes": named.size,
@@ -185,7 +185,7 @@ def _facts(run: LogRun, named: Named) -> layout.Row:
     settings = header.get("environment")
     oneDNN = header_facts(run.events.primitives)  # noqa: N806  its name
     start, end = run.events.time_span()
-    found: layout.Row = {
+    facts: layout.Row = {
         "start": start,
         "end": end,
         "tensorflow": tensorflow_version(header),
@@ -200,10 +200,10 @@ def _facts(run: LogRun, named: Named) -> layout.Row:
     if rank is None and not source.process:  # that of one input is known by its name
         rank = worker_of(run.events)
     if "rank" not in named.fields:
-        found["rank"] = rank
+        facts["rank"] = rank
     if "host" not in named.fields:
-        found["host"] = host
-    return found
+        facts["host"] = host
+    return facts
 
 
 def _checksum(sources: Sequence[Source]) -> str:

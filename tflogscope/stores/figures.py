@@ -72,10 +72,10 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
         functions.agg(traces=pl.len()).collect(),
         store.findings.group_by("run").agg(findings=pl.len()).collect(),
     ]
-    found = store.done
+    figures = store.done
     for frame in frames:
-        found = found.join(frame, on="run", how="left", maintain_order="left")
-    return found.with_columns(
+        figures = figures.join(frame, on="run", how="left", maintain_order="left")
+    return figures.with_columns(
         pl.col("traces", "findings").fill_null(0), pl.selectors.float().fill_nan(None)
     )
 
@@ -86,14 +86,14 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
         *("run", "line", "mode", "kind", "function", "function_uid", "steady_us", "duration_us")
     )
     calls = timeline.filter(pl.col("kind") == "call").collect()
-    own = step_calls(calls, store.nodes).sort("run", "line")
-    function = own.group_by("run", maintain_order=True).agg(step_function=pl.first("function"))
+    of_steps = step_calls(calls, store.nodes).sort("run", "line")
+    function = of_steps.group_by("run", maintain_order=True).agg(step_function=pl.first("function"))
     later = pl.int_range(pl.len()).over("run") > 0
-    first = own.group_by("run").agg(first=pl.col("line").min(), steps=pl.len() - 1)
+    first = of_steps.group_by("run").agg(first=pl.col("line").min(), steps=pl.len() - 1)
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     after = eager.join(first.lazy(), on="run").filter(pl.col("line") > pl.col("first"))
     figures = first.join(
-        own.filter(later)
+        of_steps.filter(later)
         .group_by("run")
         .agg(
             step_us=pl.coalesce(pl.median("steady_us"), pl.median("duration_us")),

@@ -57,7 +57,7 @@ def is_store(name: str) -> bool:
     Raises InputError if only the rows are missing, or it may not be read.
     """
     local = None if is_url(name) else LocalFolder(name)
-    if any(each.endswith(".parquet") for each in (local or folder_of(name)).files(RUNS)):
+    if any(file.endswith(".parquet") for file in (local or folder_of(name)).files(RUNS)):
         return True
     if local and local.has_folders("timeline"):
         what = "this store lists no run: collect was stopped, or its table of runs is lost"
@@ -67,8 +67,8 @@ def is_store(name: str) -> bool:
 
 def is_begun(directory: str) -> bool:
     """Whether a directory holds no more than what a collector writes before its first row."""
-    found = files_below(directory, str, hidden=True)
-    paths = (Path(each if isinstance(each, str) else each.path) for each in found)
+    entries = files_below(directory, str, hidden=True)
+    paths = (Path(entry if isinstance(entry, str) else entry.path) for entry in entries)
     return all(_BEGUN.fullmatch(path.relative_to(directory).as_posix()) for path in paths)
 
 
@@ -129,12 +129,12 @@ class LocalFolder:
         """
         try:
             with os.scandir(self._path / folder) as entries:
-                found = [entry.name for entry in entries if entry.is_file()]  # a pipe is waited for
+                names = [entry.name for entry in entries if entry.is_file()]  # a pipe is waited for
         except PermissionError as error:
             raise unreadable(self.name, error) from error
         except (OSError, ValueError):  # no file has such a name
             return []
-        return sorted(name for name in found if not name.startswith("."))
+        return sorted(name for name in names if not name.startswith("."))
 
     def holds(self, file: str, end: bytes) -> bool:
         """Whether a file is there that ends with these bytes."""
@@ -146,7 +146,7 @@ class LocalFolder:
     def has_folders(self, folder: str) -> bool:
         """Whether there are folders of runs in a folder."""
         try:
-            return any(each.name.startswith("run=") for each in (self._path / folder).iterdir())
+            return any(entry.name.startswith("run=") for entry in (self._path / folder).iterdir())
         except (OSError, ValueError):  # what the name is, the reader of logs will say
             return False
 
@@ -161,10 +161,10 @@ class RemoteFolder:
     def read(self, file: str) -> bytes:
         """See `LocalFolder`."""
         try:
-            found: bytes = self._system.cat_file(f"{self._root}/{file}")
+            content: bytes = self._system.cat_file(f"{self._root}/{file}")
         except OSError as error:
             raise InputError(str(error), f"{self.name}/{file}") from error
-        return found
+        return content
 
     def write(self, file: str, data: bytes) -> None:
         """See `LocalFolder`."""
@@ -185,10 +185,10 @@ class RemoteFolder:
         """See `LocalFolder`."""
         self._system.invalidate_cache()
         try:
-            found = self._system.ls(f"{self._root}/{folder}", detail=False)
+            paths = self._system.ls(f"{self._root}/{folder}", detail=False)
         except FileNotFoundError:
             return []
-        return sorted(each.rstrip("/").rpartition("/")[2] for each in found)
+        return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def holds(self, file: str, end: bytes) -> bool:
         """See `LocalFolder`. One request: an object store has a file whole or not at all."""

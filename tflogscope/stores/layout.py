@@ -87,8 +87,8 @@ def read_rows(folder: Folder, *, quiet: bool = False) -> pl.DataFrame:
         return none
     try:
         paths = [f"{folder.name}/{RUNS}/{name}" for name in names]
-        found = pl.read_parquet(paths, glob=False, hive_partitioning=False)
-        found = _required(_as_row(found, names), f"{folder.name}/{RUNS}")
+        table = pl.read_parquet(paths, glob=False, hive_partitioning=False)
+        table = _required(_as_row(table, names), f"{folder.name}/{RUNS}")
     except (pl.exceptions.PolarsError, OSError):  # rows of several templates, URLs, damage
         frames = []
         for name in names:
@@ -102,9 +102,9 @@ def read_rows(folder: Folder, *, quiet: bool = False) -> pl.DataFrame:
                     _ = quiet or warnings.warn(damaged, TflogscopeWarning, stacklevel=2)
                     continue
                 raise InputError(what, where, hint) from error
-        found = pl.concat(frames or [none], how="diagonal")
-    fields = [column for column in found.columns if column not in _SCHEMA]
-    return found.select("run", *fields, *RUN_COLUMNS)
+        table = pl.concat(frames or [none], how="diagonal")
+    fields = [column for column in table.columns if column not in _SCHEMA]
+    return table.select("run", *fields, *RUN_COLUMNS)
 
 
 def _row(folder: Folder, name: str) -> pl.DataFrame:
@@ -113,22 +113,22 @@ def _row(folder: Folder, name: str) -> pl.DataFrame:
     return _as_row(pl.read_parquet(data, hive_partitioning=False), [name])
 
 
-def _as_row(found: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+def _as_row(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """Rows with the types of the table; one of polars' errors if they can't be those of files."""
-    kinds = {name: _SCHEMA.get(name, pl.String()) for name in [*found.columns, *_SCHEMA]}
-    rows = found.select(pl.col(name).cast(kind) for name, kind in kinds.items())
-    runs = rows["run"].to_list()
+    kinds = {name: _SCHEMA.get(name, pl.String()) for name in [*table.columns, *_SCHEMA]}
+    typed = table.select(pl.col(name).cast(kind) for name, kind in kinds.items())
+    runs = typed["run"].to_list()
     if None in runs or [row_file(run) for run in runs] != [f"{RUNS}/{name}" for name in names]:
         raise pl.exceptions.ShapeError("a row names another run, or none")
-    return rows
+    return typed
 
 
-def _required(rows: pl.DataFrame, where: str) -> pl.DataFrame:
+def _required(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The rows, if they are of a schema that can be read."""
-    others = rows.filter(~pl.col("schema_version").is_in(READ))
+    others = table.filter(~pl.col("schema_version").is_in(READ))
     if others.height:
         run, version = others.select("run", "schema_version").row(0)
         read = " and ".join(map(str, READ))
         what = f"the run {run!r} has schema {version}, this tflogscope reads {read}"
         raise InputError(what, where, "Collect the logs again, into a new store.")
-    return rows.select("run", *RUN_COLUMNS, pl.exclude("run", *RUN_COLUMNS))
+    return table.select("run", *RUN_COLUMNS, pl.exclude("run", *RUN_COLUMNS))

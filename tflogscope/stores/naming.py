@@ -66,10 +66,10 @@ def name_runs(
         fields: dict[str, str] = {}
         path, *process = file_and_process(file) or (file,)
         if pattern is not None:
-            found = pattern.search(path.replace("\\", "/"))
-            if found is None:
+            match = pattern.search(path.replace("\\", "/"))
+            if match is None:
                 continue
-            fields = {field: _shown(text) for field, text in found.groupdict().items()}
+            fields = {field: _shown(text) for field, text in match.groupdict().items()}
         id_ = fit(".".join([*(fields.values() if fields else [_stem(path)]), *process]))
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
@@ -86,7 +86,7 @@ def name_runs(
         size = sum(sizes[file] for file in files)
         files.sort(key=natural_key)
         found_runs.append(Named(id_, dict(key) if pattern else {}, tuple(files), size))
-    return sorted(found_runs, key=lambda each: (-each.size, each.run))
+    return sorted(found_runs, key=lambda run: (-run.size, run.run))
 
 
 def fit(id_: str) -> str:
@@ -143,22 +143,22 @@ def _sizes(
         elif is_pipe(named):
             raise UsageError("collect reads files, not a pipe", named, "Write it to a file first.")
         else:
-            found = (
+            sources = (
                 find_streams([named], grammar, refused, left=left)
                 if grammar
                 else find_sources([named], refused)
             )
-            yield from ((source.path, source.size or 0) for source in found)
+            yield from ((source.path, source.size or 0) for source in sources)
 
 
 def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
     system, path = file_system(url)
     try:
-        found = system.find(path, detail=True)
+        files = system.find(path, detail=True)
     except OSError as error:
         raise InputError(str(error), url) from error
-    if not found:
+    if not files:
         raise InputError("no such file", url, "Check the path.")
-    for name, facts in sorted(found.items(), key=lambda each: natural_key(each[0])):
+    for name, facts in sorted(files.items(), key=lambda item: natural_key(item[0])):
         if not PurePosixPath(name).name.startswith("."):
             yield str(system.unstrip_protocol(name)), int(facts.get("size") or 0)

@@ -33,5 +33,5 @@ def in_todays_columns(table: str, frame: pl.LazyFrame, version: int) -> pl.LazyF
         frame = frame.rename({"work_us": "steady_us"}).with_columns(work_us=unknown)
     if table == "timeline":
         frame = frame.with_columns(steady_us=unknown)
-    known = schema(table) if table in (*_SUMS, "timeline") else {}
-    return frame.select("run", *known) if known else frame
+    today = schema(table) if table in (*_SUMS, "timeline") else {}
+    return frame.select("run", *today) if today else frame

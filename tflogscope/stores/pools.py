@@ -49,10 +49,10 @@ class Processes:
             for task in lost:
                 with _processes(1) as executor:
                     try:
-                        found = executor.submit(function, *task).result()
+                        result = executor.submit(function, *task).result()
                     except BrokenProcessPool:
-                        found = LOST
-                yield task, found
+                        result = LOST
+                yield task, result
 
     def _until_one_dies(
         self, function: Callable[..., Any], waiting: deque[Task], lost: list[Task]
@@ -137,5 +137,5 @@ class Cluster:
                 raise
             except Exception as error:  # whatever Dask raises: the function itself raises no other
                 hint = "Scheduler and workers need this version. Finished runs are in the store."
-                said = f"the cluster failed: {str(error) or type(error).__name__}"
-                raise UsageError(said, self._address, hint) from error
+                problem = f"the cluster failed: {str(error) or type(error).__name__}"
+                raise UsageError(problem, self._address, hint) from error

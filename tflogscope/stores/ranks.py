@@ -48,7 +48,7 @@ def rank_facts(store: Store) -> list[Facts]:
         group, job = "" if store.of_one_run else _group(row), _job(row)
         if group or row["rank"] is not None or store.of_one_run:
             groups.setdefault((group, job), []).append(row)
-    several = {each: rows for each, rows in groups.items() if len(rows) > 1}
+    several = {key: members for key, members in groups.items() if len(members) > 1}
     if not several and store.of_one_run:
         return []
     if not several:
@@ -58,10 +58,10 @@ def rank_facts(store: Store) -> list[Facts]:
         _facts(
             store,
             (f"{name} ({job})" if name else job) if len(jobs) > 1 else name,
-            rows,
-            asynchronous=job == "worker" and ("ps" in jobs or "ps" in _cluster(rows[0])),
+            members,
+            asynchronous=job == "worker" and ("ps" in jobs or "ps" in _cluster(members[0])),
         )
-        for (name, job), rows in several.items()
+        for (name, job), members in several.items()
     ]
 
 
@@ -106,22 +106,22 @@ def _group(row: Row) -> str:
         return ""
 
 
-def _facts(store: Store, name: str, rows: list[Row], *, asynchronous: bool) -> Facts:
-    rows = sorted(rows, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["run"]))
-    ranks = [row["rank"] for row in rows]
-    known, each_once = None not in ranks, len(set(ranks)) == len(ranks)
-    if known and not each_once and not store.of_one_run:
+def _facts(store: Store, name: str, runs: list[Row], *, asynchronous: bool) -> Facts:
+    runs = sorted(runs, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["run"]))
+    ranks = [row["rank"] for row in runs]
+    ranked, each_once = None not in ranks, len(set(ranks)) == len(ranks)
+    if ranked and not each_once and not store.of_one_run:
         twice = next(rank for rank in ranks if ranks.count(rank) > 1)
         hint = "If they belong to several runs, collect them with --run and a field that differs."
         raise UsageError(f"two logs are rank {twice} of one run", store.name, hint)
-    labels = {row["run"]: str(row["rank"]) if known and each_once else row["run"] for row in rows}
-    timeline = store.table("timeline", rows)
+    labels = {row["run"]: str(row["rank"]) if ranked and each_once else row["run"] for row in runs}
+    timeline = store.table("timeline", runs)
     calls = timeline.filter(pl.col("kind") == "call")
     calls = calls.with_columns(number=pl.int_range(pl.len()).over("run", "function"))
-    steps, function = _steps(timeline, calls, store.table("nodes", rows))
+    steps, function = _steps(timeline, calls, store.table("nodes", runs))
     differences = [
         difference
-        for what, frame in _aspects(store, rows, timeline, calls, function)
+        for what, frame in _aspects(store, runs, timeline, calls, function)
         if not (asynchronous and what in _BY_STEP)
         for difference in _differences(what, frame, labels)
     ]
@@ -130,7 +130,7 @@ def _facts(store: Store, name: str, rows: list[Row], *, asynchronous: bool) -> F
     return {
         "group": name,
         "asynchronous": asynchronous,
-        "ranks": [row | {"rank": labels[row["run"]]} for row in rows],
+        "ranks": [row | {"rank": labels[row["run"]]} for row in runs],
         "differences": differences,
         "step_function": function,
         "steps": _step_facts(steps, labels),
@@ -143,17 +143,17 @@ def _facts(store: Store, name: str, rows: list[Row], *, asynchronous: bool) -> F
 
 
 def _aspects(
-    store: Store, rows: list[Row], timeline: pl.LazyFrame, calls: pl.LazyFrame, function: str | None
+    store: Store, runs: list[Row], timeline: pl.LazyFrame, calls: pl.LazyFrame, function: str | None
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """What should be equal: frames of run, subject and value, with a row for each that has one."""
     for name in ("tensorflow", "onednn", "build"):
-        values = [{"run": row["run"], "subject": name, "value": row[name]} for row in rows]
+        values = [{"run": row["run"], "subject": name, "value": row[name]} for row in runs]
         yield "release", pl.DataFrame(values, schema_overrides={"value": pl.String}).drop_nulls()
-    yield "setting", _settings(rows)
-    functions = store.table("functions", rows).drop_nulls("function")
+    yield "setting", _settings(runs)
+    functions = store.table("functions", runs).drop_nulls("function")
     traces = functions.group_by("run", subject="function").agg(value=pl.len().cast(pl.String))
     yield "traces", traces.collect()
-    nodes = store.table("nodes", rows).filter(pl.col("executions") > 0)
+    nodes = store.table("nodes", runs).filter(pl.col("executions") > 0)
     kernels = nodes.group_by("run", subject="op").agg(
         value=pl.col("kernel").unique().sort().str.join(" and ")
         + " ("
@@ -161,10 +161,10 @@ def _aspects(
         + " nodes)"
     )
     yield "kernel", kernels.collect()
-    primitives = store.table("primitives", rows).filter(pl.col("event") == "exec")
+    primitives = store.table("primitives", runs).filter(pl.col("event") == "exec")
     implementations = primitives.drop_nulls("implementation").group_by("run", subject="primitive")
-    found = implementations.agg(value=pl.col("implementation").unique().sort().str.join("; "))
-    yield "implementation", _of_those_with_any(found.collect())
+    subjects = implementations.agg(value=pl.col("implementation").unique().sort().str.join("; "))
+    yield "implementation", _of_those_with_any(subjects.collect())
     first = calls.group_by("run").agg(first=pl.col("end_line").min())
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     later = eager.join(first, on="run").filter(pl.col("line") > pl.col("first"))
@@ -174,22 +174,22 @@ def _aspects(
         value=pl.col("function").sort_by("line").str.join(", ").fill_null("")
     )
     yield "order of calls", order.select("run", pl.lit("calls").alias("subject"), "value").collect()
-    own = calls.filter(pl.col("function") == pl.lit(function, pl.String)).select(
+    of_step = calls.filter(pl.col("function") == pl.lit(function, pl.String)).select(
         "run", "call", "number"
     )
     ran = timeline.select("run", "source", "call", timeline_line="line").drop_nulls("call")
     problems = primitives.drop_nulls("problem").join(ran, on=["run", "source", "timeline_line"])
-    by_step = problems.join(own, on=["run", "call"]).group_by("run", "number")
-    found = by_step.agg(value=pl.col("problem").unique().sort().str.join(" ")).sort("number")
+    by_step = problems.join(of_step, on=["run", "call"]).group_by("run", "number")
+    subjects = by_step.agg(value=pl.col("problem").unique().sort().str.join(" ")).sort("number")
     subject = pl.lit("step ") + pl.col("number").cast(pl.String)
-    found = found.select("run", subject=subject, value="value")
-    yield "problem", _of_those_with_any(found.collect())
+    subjects = subjects.select("run", subject=subject, value="value")
+    yield "problem", _of_those_with_any(subjects.collect())
 
 
-def _settings(rows: list[Row]) -> pl.DataFrame:
+def _settings(runs: list[Row]) -> pl.DataFrame:
     settings = [
         {"run": row["run"], "subject": name, "value": str(value)}
-        for row in rows
+        for row in runs
         for name, value in json.loads(row["settings"] or "{}").items()
         if name not in ("TF_CONFIG", *RANKS)  # these say which rank it is
     ]
@@ -258,7 +258,7 @@ def _steps(
 
 def _step_facts(steps: pl.DataFrame, labels: dict[str, str]) -> list[Facts]:
     """Each step: every rank's time, who came last, and how long that made the first one wait."""
-    found = []
+    facts = []
     for (number,), part in steps.partition_by("number", as_dict=True, maintain_order=True).items():
         last, wait = _last(part, len(labels))
         by_run = {row["run"]: row for row in part.to_dicts()}
@@ -268,8 +268,8 @@ def _step_facts(steps: pl.DataFrame, labels: dict[str, str]) -> list[Facts]:
             for run in labels
         ]
         slowest = None if last is None else labels[last]
-        found.append({"step": number, "slowest": slowest, "spread_us": wait, "ranks": ranks})
-    return found
+        facts.append({"step": number, "slowest": slowest, "spread_us": wait, "ranks": ranks})
+    return facts
 
 
 _OF_A_STEP = ("took_us", "collective_us")

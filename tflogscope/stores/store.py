@@ -79,34 +79,34 @@ class Store:
             raise AttributeError(message)
         return self.table(table, self.done.to_dicts())
 
-    def table(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
+    def table(self, table: str, runs: Sequence[Row]) -> pl.LazyFrame:
         """A table of some of the runs, with a first column `run`."""
-        if not rows:
+        if not runs:
             return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
         frames = []
-        for version in dict.fromkeys(row["schema_version"] for row in rows):
-            same = [row for row in rows if row["schema_version"] == version]
-            found = self._read(MISSING.get(version, {}).get(table, table), same)
-            frames.append(in_todays_columns(table, found, version))
+        for version in dict.fromkeys(row["schema_version"] for row in runs):
+            same = [row for row in runs if row["schema_version"] == version]
+            frame = self._read(MISSING.get(version, {}).get(table, table), same)
+            frames.append(in_todays_columns(table, frame, version))
         return pl.concat(frames)
 
-    def _read(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
+    def _read(self, table: str, of_runs: Sequence[Row]) -> pl.LazyFrame:
         """The files of a table, with a first column `run`."""
-        files = [table_file(row, table) for row in rows]
+        files = [table_file(row, table) for row in of_runs]
         if is_url(self.name):
             return pl.concat(
                 self._scan(file).select(pl.lit(row["run"]).alias("run"), pl.all())
-                for file, row in zip(files, rows, strict=True)
+                for file, row in zip(files, of_runs, strict=True)
             )
-        self._require(files, rows)
+        self._require(files, of_runs)
         # Not by `run=ID` of the paths: other folders above the store may be called KEY=VALUE, too.
         paths = [f"{self.name}/{file}" for file in files]
-        runs = pl.LazyFrame({"_file": paths, "run": [row["run"] for row in rows]})
-        found = pl.scan_parquet(
+        runs = pl.LazyFrame({"_file": paths, "run": [row["run"] for row in of_runs]})
+        scanned = pl.scan_parquet(
             paths, hive_partitioning=False, glob=False, include_file_paths="_file"
         )
-        found = found.join(runs, on="_file", how="left", maintain_order="left")
-        return found.select("run", pl.exclude("run", "_file"))
+        scanned = scanned.join(runs, on="_file", how="left", maintain_order="left")
+        return scanned.select("run", pl.exclude("run", "_file"))
 
     def _scan(self, file: str) -> pl.LazyFrame:
         """A file at a URL."""
@@ -114,9 +114,9 @@ class Store:
             return pl.scan_parquet(f"{self.name}/{file}", hive_partitioning=False, glob=False)
         return pl.scan_parquet(io.BytesIO(self._folder.read(file)))
 
-    def _require(self, files: list[str], rows: Sequence[Row]) -> None:
+    def _require(self, files: list[str], runs: Sequence[Row]) -> None:
         """Say which file is missing or cut off: polars doesn't name it."""
-        for file, row in zip(files, rows, strict=True):
+        for file, row in zip(files, runs, strict=True):
             path, what = f"{self.name}/{file}", "this file of the store is missing"
             try:
                 if stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
@@ -137,11 +137,11 @@ class Store:
         Raises:
             UsageError: there is no such run, or it failed.
         """
-        found = self.rows.filter(pl.col("run") == id_).to_dicts()
-        if not found:
+        matches = self.rows.filter(pl.col("run") == id_).to_dicts()
+        if not matches:
             some = ", ".join([*self.rows["run"].head(3), *["…"] * (self.rows.height > 3)])
             hint = f"It has {count_of(self.rows.height, 'run')}: {some}"
             raise UsageError(f"no run {id_!r}", self.name, hint)
-        if found[0]["state"] != "done":
-            raise UsageError(f"the run {id_!r} failed: {found[0]['error']}", self.name)
-        return found[0]
+        if matches[0]["state"] != "done":
+            raise UsageError(f"the run {id_!r} failed: {matches[0]['error']}", self.name)
+        return matches[0]

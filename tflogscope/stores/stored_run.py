@@ -78,8 +78,8 @@ class StoredRun(Run):
     @property
     def start(self) -> datetime | None:
         """See `Run.start`."""
-        found: datetime | None = self.row["start"]
-        return found
+        start: datetime | None = self.row["start"]
+        return start
 
     @cached_property
     def inputs(self) -> list[Input]:
@@ -106,8 +106,8 @@ def kept(run: Run) -> pl.DataFrame:
         return {_FRAME: len(frames) - 1}
 
     facts = {"summary": run.summary.facts(), "recorded_as": run.recorded_as}
-    rows = {"json": [json.dumps(facts, default=put_frame)], "frame": [None]}
-    table = pl.DataFrame(rows, schema={"json": pl.String, "frame": pl.Binary})
+    content = {"json": [json.dumps(facts, default=put_frame)], "frame": [None]}
+    table = pl.DataFrame(content, schema={"json": pl.String, "frame": pl.Binary})
     return pl.concat([table, pl.DataFrame({"frame": frames})], how="diagonal")
 
 
@@ -119,11 +119,11 @@ def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
     """
     frames = table["frame"].drop_nulls()
 
-    def entry(found: dict[str, Any]) -> Entry | pl.DataFrame:
-        is_frame = found.keys() == {_FRAME}
-        return pl.read_ipc(io.BytesIO(frames[found[_FRAME]])) if is_frame else Entry(found)
+    def entry(values: dict[str, Any]) -> Entry | pl.DataFrame:
+        is_frame = values.keys() == {_FRAME}
+        return pl.read_ipc(io.BytesIO(frames[values[_FRAME]])) if is_frame else Entry(values)
 
-    found = json.loads(table["json"][0], object_hook=entry)
-    facts = {name: found["summary"][name] for name in Summary.__annotations__}
+    content = json.loads(table["json"][0], object_hook=entry)
+    facts = {name: content["summary"][name] for name in Summary.__annotations__}
     summary = Summary(**{name: partial(facts.get, name) for name in facts})
-    return summary, found["recorded_as"]
+    return summary, content["recorded_as"]

@@ -38,15 +38,15 @@ def trend_facts(store: Store) -> list[Facts]:
     step functions are. A change has the first run from which it holds, the medians before and after
     it, and what else changed there.
     """
-    rows = read_figures(store).filter(pl.col("start").is_not_null())
-    program = [name for name in ("job", "step_function") if name in rows.columns]
+    figures = read_figures(store).filter(pl.col("start").is_not_null())
+    program = [name for name in ("job", "step_function") if name in figures.columns]
     keys = [pl.coalesce(program).alias("of a series"), "rank"]  # no field can have such a name
     series = []
-    for (name, rank), part in rows.group_by(keys, maintain_order=True):
-        said = [name, None if rank is None else f"rank {rank}"]
+    for (name, rank), part in figures.group_by(keys, maintain_order=True):
+        names = [name, None if rank is None else f"rank {rank}"]
         series.append(
             {
-                "series": ", ".join(filter(None, said)),
+                "series": ", ".join(filter(None, names)),
                 "runs": part.to_dicts(),
                 "changes": list(_changes(store, part)),
             }
@@ -56,17 +56,17 @@ def trend_facts(store: Store) -> list[Facts]:
 
 def trend_frame(series: list[Facts]) -> pl.DataFrame:
     """A row for each run: its figures, and in `changed` those that changed with it."""
-    rows = [
+    table = [
         {
-            "series": each["series"],
+            "series": entry["series"],
             **{name: run[name] for name in ("run", "start", "step_function")},
             **{figure.key: run[figure.key] for figure in FIGURES},
             "changed": ";".join(
-                change["figure"] for change in each["changes"] if change["since"] == run["run"]
+                change["figure"] for change in entry["changes"] if change["since"] == run["run"]
             ),
         }
-        for each in series
-        for run in each["runs"]
+        for entry in series
+        for run in entry["runs"]
     ]
     numbers = {figure.key: pl.Float64() for figure in FIGURES} | {
         "traces": pl.Int64(),
@@ -74,7 +74,7 @@ def trend_frame(series: list[Facts]) -> pl.DataFrame:
     }
     names = {"series": pl.String(), "run": pl.String(), "start": pl.Datetime("us")}
     schema = {**names, "step_function": pl.String(), **numbers, "changed": pl.String()}
-    return pl.DataFrame(rows, schema=schema).with_columns(
+    return pl.DataFrame(table, schema=schema).with_columns(
         pl.col("series", "changed").replace("", None)
     )
 
@@ -135,13 +135,13 @@ def _tolerance(distances: Numbers, median: float, figure: RunFigure) -> float:
 
 def _ops_changed(store: Store, before: str, after: str, figure: RunFigure) -> list[Facts]:
     """Which ops changed most from one run to the next: by oneDNN's share, or by eager runs."""
-    rows = store.rows.filter(pl.col("run").is_in([before, after])).to_dicts()
+    runs = store.rows.filter(pl.col("run").is_in([before, after])).to_dicts()
     if figure.key == "onednn_share":
-        nodes = store.table("nodes", rows).filter(HAS_KERNEL & (pl.col("executions") > 0))
+        nodes = store.table("nodes", runs).filter(HAS_KERNEL & (pl.col("executions") > 0))
         ran = pl.col("executions").filter(ON_KERNEL).sum()
         per = nodes.group_by("run", "op").agg(value=ran / pl.col("executions").sum())
     elif figure.key in ("eager_share", "eager_per_step"):
-        ops = store.table("ops", rows).filter(
+        ops = store.table("ops", runs).filter(
             (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         )
         per = ops.group_by("run", "op").agg(value=pl.col("executions").sum().cast(pl.Float64))
@@ -170,12 +170,12 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
         UsageError: the store has too few runs to compare with.
     """
     figures = read_figures(OneRun(run, name)).row(0, named=True)
-    rows = read_figures(store).filter(pl.col("run") != name)
-    rows = rows.filter(pl.col("step_function").eq_missing(figures["step_function"]))
+    earlier = read_figures(store).filter(pl.col("run") != name)
+    earlier = earlier.filter(pl.col("step_function").eq_missing(figures["step_function"]))
     if run.start is not None:
-        rows = rows.filter(pl.col("start") < pl.lit(run.start).cast(pl.Datetime("us")))
+        earlier = earlier.filter(pl.col("start") < pl.lit(run.start).cast(pl.Datetime("us")))
     bad = store.findings.filter(severity="error").select("run").collect()
-    last = rows.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
+    last = earlier.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
     if last.height < _LEAST:
         function = figures["step_function"] or "no step function"
         are = "is" if last.height == 1 else "are"
