@@ -88,26 +88,26 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         )
     ]
     named.append(read_executing(events).select("at", "thread", "time", "name"))
-    own = pl.concat(named).filter(among(pl.col("name"), calls["name"].unique()))
+    mentions = pl.concat(named).filter(among(pl.col("name"), calls["name"].unique()))
     keys = ["thread", "name"]
     before = pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_")
-    asked = calls.select(*keys, before).with_columns(pl.col("before_at").fill_null(-1))
+    previous = calls.select(*keys, before).with_columns(pl.col("before_at").fill_null(-1))
     first = rows(
-        own.select(own="time", own_at="at"),
-        first_after(asked[["before_at", *keys]], own[["at", *keys]]),
+        mentions.select(own="time", own_at="at"),
+        first_after(previous[["before_at", *keys]], mentions[["at", *keys]]),
     ).with_columns(pl.col("own_at").fill_null(-1))
     records = events.record_times
     last = last_before(first[["own_at"]].hstack(calls[["thread"]]), records[["at", "thread"]])
-    known = pl.col("entered").is_not_null()
+    entered = pl.col("entered").is_not_null()
     # Another thread prints the end of a call; Python goes on after it.
     ended = pl.when(pl.col("before_end_time") <= pl.col("own")).then("before_end_time")
     since = pl.max_horizontal(pl.coalesce(rows(records["time"], last), "own"), ended)
     if serves(events):  # another process asked
         since = pl.col("own")
-    return calls.hstack([*first, asked["before_end_time"]]).with_columns(
-        begin=pl.when(known).then("entered").otherwise(since),
-        begin_at=pl.when(known).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
-        before_us=pl.when(~known).then(pl.col("own") - since),
+    return calls.hstack([*first, previous["before_end_time"]]).with_columns(
+        begin=pl.when(entered).then("entered").otherwise(since),
+        begin_at=pl.when(entered).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
+        before_us=pl.when(~entered).then(pl.col("own") - since),
     )
 
 
@@ -143,8 +143,8 @@ def _by_thread(spans: pl.DataFrame) -> _Spans:
 
 def _covered(spans: _Spans, thread: Integers, since: Integers, until: Integers) -> float:
     covered = 0
-    for each in np.unique(thread):
-        if each in spans:
-            own = thread == each
-            covered += int(covered_within(*spans[each], since[own], until[own]).sum())
+    for number in np.unique(thread):
+        if number in spans:
+            mine = thread == number
+            covered += int(covered_within(*spans[number], since[mine], until[mine]).sum())
     return float(covered)

@@ -59,7 +59,7 @@ def read_parts(events: Events, sources: Sequence[Source]) -> list[Part]:
         return [Part(tuple(sources), "")]
     files = _files(events, sources)
     groups: list[list[_File]] = []
-    for file in sorted(files, key=lambda each: (each.first is None, each.first or 0)):
+    for file in sorted(files, key=lambda other: (other.first is None, other.first or 0)):
         # What goes on after the start of several runs is of the last one, if it has times.
         for group in groups if file.first is None else reversed(groups):
             if not _other_run(file, group):
@@ -91,23 +91,23 @@ def _files(events: Events, sources: Sequence[Source]) -> list[_File]:
     lines = events.primitives
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
     starts = {"TensorFlow": events.messages(*AT_START), "oneDNN": headers}
-    said = {
-        name: _first_lines(with_places(events.spans, each.select("at")))
-        for name, each in starts.items()
+    start_lines = {
+        name: _first_lines(with_places(events.spans, frame.select("at")))
+        for name, frame in starts.items()
     }
     primitives = with_places(events.spans, lines.filter(event="exec").select("at"))
     did = {"TensorFlow": _first_lines(executions), "oneDNN": _first_lines(primitives)}
     records = with_places(events.spans, events.record_times)
-    found = []
+    files = []
     for source in sources:
         name = source.name
         here, times = (
-            each.filter(source=name) for each in (records, executions.drop_nulls("time"))
+            frame.filter(source=name) for frame in (records, executions.drop_nulls("time"))
         )
         started = (
-            what for what in starts if said[what].get(name, _END) < did[what].get(name, _END)
+            what for what in starts if start_lines[what].get(name, _END) < did[what].get(name, _END)
         )
-        found.append(
+        files.append(
             _File(
                 source,
                 recorded=read_header([source]) is not None,
@@ -118,7 +118,7 @@ def _files(events: Events, sources: Sequence[Source]) -> list[_File]:
                 threads=frozenset(here.filter(pl.col("thread") >= 0)["thread"].unique().to_list()),
             )
         )
-    return found
+    return files
 
 
 def _first_lines(places: pl.DataFrame) -> dict[str, int]:
@@ -127,16 +127,16 @@ def _first_lines(places: pl.DataFrame) -> dict[str, int]:
 
 def _other_run(file: _File, group: Sequence[_File]) -> str:
     """Why a file is not of the process that wrote others; empty if nothing shows that."""
-    if any(of_one_input([file.source, each.source]) for each in group):
+    if any(of_one_input([file.source, peer.source]) for peer in group):
         return f"{_SAID}: {file.source.process}"
-    if file.recorded and any(each.recorded for each in group):
+    if file.recorded and any(peer.recorded for peer in group):
         return "each begins with the first line of a recording"
     # Before thread ids: in containers, each run has the same. Some releases say it twice, before
     # they do anything.
     for name in file.started:
-        if any(name in each.started for each in group) and any(name in each.did for each in group):
+        if any(name in peer.started for peer in group) and any(name in peer.did for peer in group):
             return f"{name} started in each"
-    return "their times overlap" if any(_at_one_time(file, each) for each in group) else ""
+    return "their times overlap" if any(_at_one_time(file, peer) for peer in group) else ""
 
 
 def _at_one_time(one: _File, other: _File) -> bool:
@@ -153,7 +153,7 @@ def _in_order(named: list[_File]) -> tuple[str, ...]:
     if times == sorted(times):
         return ()
     timed = [file for file in named if file.first is not None]
-    return tuple(file.source.name for file in sorted(timed, key=lambda each: each.first or 0))
+    return tuple(file.source.name for file in sorted(timed, key=lambda file: file.first or 0))
 
 
 def _why(group: list[_File], groups: list[list[_File]]) -> str:

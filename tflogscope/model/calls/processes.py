@@ -38,21 +38,21 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     """
     if len(events.spans) != 1 or events.repeated:  # `parts` tells files apart
         return {}
-    asked = events.messages("python_op")["process"].n_unique()
-    if asked > 1:
-        return {"asked": asked, "launched": True}
+    count = events.messages("python_op")["process"].n_unique()
+    if count > 1:
+        return {"asked": count, "launched": True}
     lines = events.primitives
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
     again = headers["at"].filter(~headers["message"].is_first_distinct())
     starts = pl.concat(
-        events.messages(each).select("at", "thread", id=pl.lit(each)) for each in AT_START
+        events.messages(id_).select("at", "thread", id=pl.lit(id_)) for id_ in AT_START
     )
     place, ran = pl.int_range(pl.len()).over("id"), executions.frame["at"].min()
     other = pl.col("thread") != pl.col("thread").first().over("id")
     other |= place >= pl.col("id").replace_strict(_STARTS, default=2)
     other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
-    found = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
-    library, at = min(found.items(), key=lambda each: _NEVER if each[1] is None else each[1])
+    repeats = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
+    library, at = min(repeats.items(), key=lambda item: _NEVER if item[1] is None else item[1])
     begun = at if at is not None else _handle_again(events)
     if begun is None:
         return {}
@@ -98,7 +98,7 @@ def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.Da
         {"at": pl.Int64, "thread": pl.Int64}
     )
     ran = ran.filter(is_among(ran["thread"], unknown))
-    found = []
+    threads = []
     processes = named["process"].unique().head(_MOST)
     for process in processes:
         begun, ended = (
@@ -110,10 +110,10 @@ def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.Da
         inside = ran.select("thread", inside=pl.Series(begun > ended))
         all_of_it = inside.group_by("thread").agg(pl.col("inside").mean())
         mine = all_of_it.filter(pl.col("inside") > _NEARLY_ALL).select("thread")
-        found.append(mine.select(process=pl.lit(process, pl.Int64), thread="thread"))
-    if not found:
+        threads.append(mine.select(process=pl.lit(process, pl.Int64), thread="thread"))
+    if not threads:
         return named.clear()
-    fits = pl.concat(found)
+    fits = pl.concat(threads)
     return fits.filter(~fits["thread"].is_duplicated()).select(named.columns)
 
 
@@ -131,7 +131,7 @@ def _tasks(events: Events) -> pl.DataFrame:
         events.messages("eager_service_context").select("thread", "task"),
     ]
     task = pl.concat_str(pl.col("task").str.extract(_TASK, group) for group in (1, 2))
-    tasks = pl.concat(each.cast(_OF_THREAD) for each in seen).select("thread", task).unique()
+    tasks = pl.concat(frame.cast(_OF_THREAD) for frame in seen).select("thread", task).unique()
     began, ended = (
         events.messages(*ids).select(*_OF_COMPONENT, pl.col("thread").cast(pl.Int64)).unique()
         for ids in (("running_component",), ("component_succeeded", "component_failed"))
@@ -154,21 +154,21 @@ def read_owners(events: Events, executions: Executions) -> ThreadOwners | None:
     if not several_processes(events, executions):
         return None
     tasks = _tasks(events)
-    asked = events.messages("python_op").select("process", thread="os_thread")
+    of_ops = events.messages("python_op").select("process", thread="os_thread")
     ended = events.messages("python_threads").select(
         "process", thread=pl.col("threads").str.extract_all(r"\d+")
     )
     ended = ended.explode("thread").cast({"thread": pl.Int64}, strict=False)
-    named = pl.concat([each.cast(_OF_PROCESS) for each in (asked, ended.select(asked.columns))])
+    named = pl.concat([frame.cast(_OF_PROCESS) for frame in (of_ops, ended.select(of_ops.columns))])
     named = pl.concat([named, _by_calls(events, tasks, named)]).unique()
     threads = tasks.join(named, on="thread", how="full", coalesce=True)
-    known = threads.drop_nulls()
+    complete = threads.drop_nulls()
     if (
         threads["thread"].is_duplicated().any()
-        or known.unique(_BOTH)["process"].is_duplicated().any()
+        or complete.unique(_BOTH)["process"].is_duplicated().any()
     ):
         return None  # thread ids of two machines, or a cluster within one process
-    of_process = dict(known.select("process", "task").rows())
+    of_process = dict(complete.select("process", "task").rows())
     alone = len({*of_process.values()}) == len(of_process) and of_process
     if named.is_empty() or (alone and len(of_process) == named["process"].n_unique()):
         label = pl.col("task").fill_null(
@@ -179,7 +179,7 @@ def read_owners(events: Events, executions: Executions) -> ThreadOwners | None:
         return None
     else:
         label = pl.col("process").cast(pl.String)
-        processes = {each: str(each) for each in named["process"].unique()}
+        processes = {process: str(process) for process in named["process"].unique()}
     owners = threads.select("thread", owner=label).drop_nulls().filter(pl.col("thread") >= 0)
     if owners["owner"].n_unique() < 2:
         return None

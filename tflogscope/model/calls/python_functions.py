@@ -82,25 +82,25 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         A row per name: name, python_function (a number), traces (how many traces of it there are
         so far, this one included), made_by (the file that makes it, if it is TensorFlow's own).
     """
-    found = pl.LazyFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
+    named = pl.LazyFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
     loaded = pl.col("function").str.contains(_LOADED)
     alone = pl.when((pl.col("inputs") == 0) | loaded).then("order")
     key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
-    counted = _with_inputs(found.with_row_index("order"), nodes, events)
-    known = counted.with_columns(key=key).collect()
-    said = looked_up(known[["name"]], traces_recorded(events), "name")
-    made_by = _made_by(known, nodes, said["signature"])
-    known = known.with_columns(made_by, recorded=said["of"], group=_alike(known, nodes))
+    counted = _with_inputs(named.with_row_index("order"), nodes, events)
+    traces = counted.with_columns(key=key).collect()
+    records = looked_up(traces[["name"]], traces_recorded(events), "name")
+    made_by = _made_by(traces, nodes, records["signature"])
+    traces = traces.with_columns(made_by, recorded=records["of"], group=_alike(traces, nodes))
     # pfor's functions live for one call, and CPython gives their ids away again.
     recorded = pl.when(~pl.col("made_by").eq_missing(PFOR)).then("recorded")
     alone = pl.when(recorded.is_null()).then(pl.struct("key", "group"))
     number = pl.struct("flavour", recorded=recorded, alone=alone).rank("dense")
-    known = known.with_columns(number=number)
-    number = pl.coalesce(_warned(known, events), "number")
+    traces = traces.with_columns(number=number)
+    number = pl.coalesce(_warned(traces, events), "number")
     # Parts for several devices, which other processes ask for, are of one trace.
     uid = pl.col("function_uid")
     trace = pl.struct(uid, alone=pl.when(uid.is_null()).then("order"))
-    return known.select(
+    return traces.select(
         "name",
         python_function=number,
         traces=trace.is_first_distinct().cum_sum().cast(pl.UInt32).over(number),
@@ -108,28 +108,28 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
     )
 
 
-def _with_inputs(known: pl.LazyFrame, nodes: pl.DataFrame, events: Events) -> pl.LazyFrame:
+def _with_inputs(functions: pl.LazyFrame, nodes: pl.DataFrame, events: Events) -> pl.LazyFrame:
     """Add how many `inputs` functions take: as their calls print them, else as their nodes show."""
     inputs = events.messages("eager_input").lazy()
     printed = inputs.group_by(name="op").agg(called=pl.col("index").max())
-    own = nodes.lazy().filter(pl.col("op") == "_Arg")
-    for more in (printed, own.group_by("name").agg(arguments=pl.len())):
-        known = known.join(more, on="name", how="left", maintain_order="left")
+    arguments = nodes.lazy().filter(pl.col("op") == "_Arg")
+    for more in (printed, arguments.group_by("name").agg(arguments=pl.len())):
+        functions = functions.join(more, on="name", how="left", maintain_order="left")
     count = pl.coalesce((pl.col("called") + 1).cast(pl.Int64), "arguments", 0)
-    return known.with_columns(inputs=count.cast(pl.Int64))
+    return functions.with_columns(inputs=count.cast(pl.Int64))
 
 
-def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
+def _alike(functions: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
     """Number the traces of each key by likeness, from 0.
 
     In each round the trace with the most nodes is the measure, and takes what is like it with it.
     """
-    group = np.zeros(known.height, np.int64)
-    if known["key"].n_unique() == known.height:
+    group = np.zeros(functions.height, np.int64)
+    if functions["key"].n_unique() == functions.height:
         return pl.Series(group)
     # Names of nodes alone: grappler folds and fuses other ones in each trace, but keeps the names.
     inside = nodes.filter(~pl.col("op").is_in((*PLUMBING_OPS, "NoOp")))
-    shared = known.filter(pl.col("key").is_duplicated()).select("name", "order", "key")
+    shared = functions.filter(pl.col("key").is_duplicated()).select("name", "order", "key")
     body = shared.join(inside.select("name", "node").unique(), on="name")
     sizes = body.group_by("order", "key").agg(size=pl.len())
     for _ in range(_ROUNDS):
@@ -140,7 +140,7 @@ def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
         # The measure has the most nodes, so the other one is the smaller.
         unlike = like.filter(pl.col("common").fill_null(0) < _ALIKE * pl.col("size"))["order"]
         group[unlike.to_numpy()] += 1
-        body, sizes = (each.filter(among(pl.col("order"), unlike)) for each in (body, sizes))
+        body, sizes = (frame.filter(among(pl.col("order"), unlike)) for frame in (body, sizes))
         if sizes.is_empty():
             break
     left = np.sort(sizes["order"].to_numpy())
@@ -153,17 +153,17 @@ def traces_recorded(events: Events) -> pl.DataFrame:
 
     `grammars/lines.toml`, python_trace.
     """
-    said = events.messages("python_trace").lazy()
+    records = events.messages("python_trace").lazy()
     of = pl.format("{}.{}", "process", "python_function")
-    traces = said.select("object", "signature", "process", name="function", of=of)
+    traces = records.select("object", "signature", "process", name="function", of=of)
     return traces.unique("name", keep="first", maintain_order=True).collect()
 
 
 def tracing_us(events: Events) -> pl.DataFrame:
     """How long each function was traced, where `record` wrote it down: at, name, took_us."""
-    said = events.messages("python_trace")
+    records = events.messages("python_trace")
     took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
-    return said.select("at", name="function", took_us=took).filter(
+    return records.select("at", name="function", took_us=took).filter(
         pl.col("took_us").is_between(0, DAY_US)
     )
 
@@ -178,31 +178,31 @@ def retrace_warnings(events: Events) -> pl.DataFrame:
     return warned.select("traced", function=pl.col("function").str.extract(r"([^.]+)$", 1))
 
 
-def _warned(known: pl.DataFrame, events: Events) -> pl.Expr:
+def _warned(functions: pl.DataFrame, events: Events) -> pl.Expr:
     """The number of all traces of a name that was warned of; null where that adds nothing."""
     most = retrace_warnings(events).group_by("function").agg(pl.col("traced").max())
     number = pl.col("number").min().over("function", "flavour")
     if most.is_empty():
-        return pl.lit(None, known["number"].dtype)
+        return pl.lit(None, functions["number"].dtype)
     warned = pl.col("function").replace_strict(most["function"], most["traced"], default=None)
     largest = pl.len().over("number").max().over("function", "flavour")
     unknown = pl.col("recorded").is_null().all().over("function", "flavour")
     return pl.when(unknown & (largest < warned)).then(number)
 
 
-def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) -> pl.Expr:
+def _made_by(named: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) -> pl.Expr:
     """The file of TensorFlow that makes each function that is its own, null for others.
 
     `signatures` are those that `record` wrote down.
     """
     defined = pl.lit(signatures).str.json_path_match("$[0][0]")
-    functions = known["function"].to_list()
+    functions = named["function"].to_list()
     made_by = pl.lit(None, pl.String)
     for function, part, file in _OWN:
-        own = pl.col("function") == function
+        is_own = pl.col("function") == function
         if part and function in functions:
             inside = nodes.filter(pl.col("node").str.contains(part, literal=True))["name"]
             marked = pl.col("name").is_in(inside.implode())
-            own &= pl.coalesce(defined.str.ends_with(file), marked)
-        made_by = pl.when(own).then(pl.lit(file)).otherwise(made_by)
+            is_own &= pl.coalesce(defined.str.ends_with(file), marked)
+        made_by = pl.when(is_own).then(pl.lit(file)).otherwise(made_by)
     return made_by.alias("made_by")

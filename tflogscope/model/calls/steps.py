@@ -49,11 +49,11 @@ def read_steps(
     steps = _extent(runs)
     content = _content(runs, instantiations)
     called = _called(dispatches)
-    found = _by_content(steps, content, called, instantiations)
+    match = _by_content(steps, content, called, instantiations)
     unknown = where(content["names"].is_null() & (steps["step"] != FOLDING_STEP))
-    _by_order(steps, unknown, called, runs, found)
+    _by_order(steps, unknown, called, runs, match)
     steps = steps.with_columns(
-        name=found.name, run=found.run, call=_calls_of(steps["at"].to_numpy(), called, found.run)
+        name=match.name, run=match.run, call=_calls_of(steps["at"].to_numpy(), called, match.run)
     )
     lone = pl.col("run") < 0
     cause = (
@@ -166,10 +166,10 @@ def _called(dispatches: Dispatches) -> pl.DataFrame:
     of_runs = runs["dispatch"].to_numpy()
     with_call = runs.hstack(rows(calls[["call", "over"]], of_runs))
     lone = rows(calls, np.setdiff1d(where(eager["is_call"]), of_runs))
-    known = pl.coalesce(pl.when(pl.col("thread") >= 0).then("over"), "end_at", "over")
+    end = pl.coalesce(pl.when(pl.col("thread") >= 0).then("over"), "end_at", "over")
     return (
         pl.concat([with_call, lone], how="diagonal")
-        .select("at", "thread", "function", "call", end_at=known.fill_null(_FOREVER))
+        .select("at", "thread", "function", "call", end_at=end.fill_null(_FOREVER))
         .sort("at", maintain_order=True)
     )
 
@@ -182,15 +182,15 @@ def _by_content(
 ) -> _Found:
     """Match steps whose function is known by content to the runs of that function."""
     nothing = pl.Series([None], dtype=pl.String).new_from_index(0, steps.height)
-    found = _Found(nothing, np.full(steps.height, -1))
+    matches = _Found(nothing, np.full(steps.height, -1))
     one, several = where(content["size"] == 1), where(content["size"] > 1)
     steps = steps[["at", "last_at"]].hstack(content[["names", "owner"]])
     with_one = rows(steps, one)
-    found.put(one, with_one["names"], _runs_of_steps(called, with_one))
+    matches.put(one, with_one["names"], _runs_of_steps(called, with_one))
     if len(several):
         made = instantiations.kernels.select("at", "function").drop_nulls()
-        found.put(several, *_by_equal_content(rows(steps, several), called, made, found.run))
-    return found
+        matches.put(several, *_by_equal_content(rows(steps, several), called, made, matches.run))
+    return matches
 
 
 def _by_equal_content(
@@ -204,19 +204,19 @@ def _by_equal_content(
     # A function that is traced a thousand times has a thousand equals, so nothing is made of each
     # step with each of them; and their names are a long text, so sets go by their numbers.
     sets = several[["owner", "names"]].unique("owner", maintain_order=True).with_row_index("set")
-    each = looked_up(several, sets, "owner")[["at", "set"]]
+    keyed = looked_up(several, sets, "owner")[["at", "set"]]
     functions = sets.select("set", function=pl.col("names").str.split(";"))
-    first = functions["function"].list.first()[each["set"]]
+    first = functions["function"].list.first()[keyed["set"]]
     functions = functions.explode("function", empty_as_null=False)
     made = made.join(functions, on="function")
-    latest = rows(made["function"], last_before(each, made[["at", "set"]]))
+    latest = rows(made["function"], last_before(keyed, made[["at", "set"]]))
     free = called.with_row_index("run").filter(~among(pl.col("run"), pl.Series(taken)))
     free = free.join(functions, on="function").sort("set", "at", "run")
-    begin = np.searchsorted(free["set"].to_numpy(), each["set"].to_numpy())
-    step, place = _last_ones(last_before(each, free[["at", "set"]]), begin)
+    begin = np.searchsorted(free["set"].to_numpy(), keyed["set"].to_numpy())
+    step, place = _last_ones(last_before(keyed, free[["at", "set"]]), begin)
     run, end = free["run"].to_numpy()[place], called["end_at"].to_numpy()
     inside = several["last_at"].to_numpy()[step] <= end[run]
-    step, run = _each_once(step[inside], run[inside], each["at"].to_numpy(), end)
+    step, run = _each_once(step[inside], run[inside], keyed["at"].to_numpy(), end)
     run_of = np.full(several.height, -1)
     run_of[step] = run
     name = pl.coalesce(rows(called["function"], run_of), latest, first)
@@ -289,14 +289,14 @@ def _each_once(
 
 
 def _by_order(
-    steps: pl.DataFrame, unknown: Integers, called: pl.DataFrame, runs: NodeRuns, found: _Found
+    steps: pl.DataFrame, unknown: Integers, called: pl.DataFrame, runs: NodeRuns, matches: _Found
 ) -> None:
     """Match steps of unknown content to runs that have no step yet, by where they begin.
 
     Steps of one function run the same nodes, so they have the same signature; a run takes the
     signature that begins once in each of its function's runs and nowhere else.
     """
-    free = np.setdiff1d(np.arange(called.height), found.run)
+    free = np.setdiff1d(np.arange(called.height), matches.run)
     if not len(unknown) or not len(free):
         return
     at, nodes = (steps[name].to_numpy()[unknown] for name in ("at", "nodes"))
@@ -326,8 +326,8 @@ def _by_order(
     like[np.bincount(its[best], minlength=len(like)) != 1] = -1
     like = like[signature]
     like[step] = matched
-    known = like >= 0
-    found.put(unknown[known], called["function"][like[known]], run_of[known])
+    is_like = like >= 0
+    matches.put(unknown[is_like], called["function"][like[is_like]], run_of[is_like])
 
 
 def _signatures(runs: NodeRuns) -> NDArray[np.uint64]:
