@@ -47,10 +47,10 @@ class Baseline:
     def take(self, check: str, subject: Mapping[str, str | None], amount: float) -> float:
         """Return how much of an amount is known, and count it as found: it is not known twice."""
         key = _key(check, subject)
-        known = min(self._left.get(key, 0), amount)
+        allowed = min(self._left.get(key, 0), amount)
         self._met.add(key)
-        self._left[key] = self._left.get(key, 0) - known
-        return known
+        self._left[key] = self._left.get(key, 0) - allowed
+        return allowed
 
 
 def _key(check: str, subject: Mapping[str, str | None]) -> Key:
@@ -66,12 +66,12 @@ def baseline_text(checks: Iterable[Check]) -> str:
             for violation in check.violations:
                 key = _key(check.key, violation.subject)
                 amounts[key] = amounts.get(key, 0) + violation.amount
-    rows = [
+    lines = [
         json.dumps({"check": check, **dict(subject), "amount": amount})
         for (check, subject), amount in sorted(amounts.items())
     ]
-    inside = ",\n    ".join(rows)
-    body = f"[\n    {inside}\n  ]" if rows else "[]"
+    inside = ",\n    ".join(lines)
+    body = f"[\n    {inside}\n  ]" if lines else "[]"
     return f'{{\n  "{_MARK}": {_VERSION},\n  "violations": {body}\n}}\n'
 
 
@@ -100,10 +100,10 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _rows(content: dict[str, Any], path: Path) -> list[dict[str, Any]]:
-    rows = content.get("violations")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    violations = content.get("violations")
+    if not isinstance(violations, list) or not all(isinstance(row, dict) for row in violations):
         raise UsageError("it has no list of violations", str(path), _HINT)
-    return rows
+    return violations
 
 
 def _is_amount(value: Any) -> bool:

@@ -54,22 +54,22 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
     """Yield a check for each section that says what a key allows."""
     if unread := evidence.run.unread:
         of = unread + evidence.run.coverage["recognised"].sum()
-        said = f"{unread:,} of {of:,} records can't be parsed, and may be executions."
-        yield Check(READ, None, False, said, 0, unread)
+        text = f"{unread:,} of {of:,} records can't be parsed, and may be executions."
+        yield Check(READ, None, False, text, 0, unread)
     for key in KEYS.values():
         for section in policy.checked(key.id) if key.id in RULES else ():
-            asked = PolicyKey(evidence, policy, key.id, section)
+            entry = PolicyKey(evidence, policy, key.id, section)
             if key.id in OF_TIMES and evidence.run.summary.recorded.get("simulated"):
-                said = "not checked: times are simulated"
-                yield Check(key.id, section.pattern, True, said, asked.limit, skipped=True)
+                text = "not checked: times are simulated"
+                yield Check(key.id, section.pattern, True, text, entry.limit, skipped=True)
                 continue
-            found = RULES[key.id](asked)
-            if found is None and key.id in _left_out(evidence, policy):
+            result = RULES[key.id](entry)
+            if result is None and key.id in _left_out(evidence, policy):
                 continue
-            if found is None:
-                yield Check(key.id, section.pattern, False, key.cannot, asked.limit)
+            if result is None:
+                yield Check(key.id, section.pattern, False, key.cannot, entry.limit)
             else:
-                yield _or_skipped(_check(key, asked, found, baseline), evidence)
+                yield _or_skipped(_check(key, entry, result, baseline), evidence)
 
 
 def _or_skipped(check: Check, evidence: CheckedRun) -> Check:
@@ -92,29 +92,29 @@ def _left_out(evidence: CheckedRun, policy: Policy) -> list[str]:
     return [key for key in _OF_OPS if of_onednn and named.get(key) == DEFAULTS[key]]
 
 
-def _check(key: Key, asked: PolicyKey, found: Measurement, baseline: Baseline) -> Check:
-    recorded_as = asked.evidence.run.recorded_as
+def _check(key: Key, entry: PolicyKey, result: Measurement, baseline: Baseline) -> Check:
+    recorded_as = entry.evidence.run.recorded_as
     violations = [
-        _violation(key, each, found, baseline)._replace(code=source_text(each.python, recorded_as))
-        for each in found.broken
+        _violation(key, case, result, baseline)._replace(code=source_text(case.python, recorded_as))
+        for case in result.broken
     ]
     new = sum(violation.new for violation in violations)
-    known = int(sum(violation.amount for violation in violations) - new)
-    facts = {**found.facts, "limit": asked.limit, "measured": found.measured, "known": known}
+    baselined = int(sum(violation.amount for violation in violations) - new)
+    facts = {**result.facts, "limit": entry.limit, "measured": result.measured, "known": baselined}
     return Check(
         key.id,
-        asked.section.pattern,
-        new <= found.may_be + ROUNDING,
+        entry.section.pattern,
+        new <= result.may_be + ROUNDING,
         WORDS.said(key.text, key.more, facts),
-        asked.limit,
-        found.measured,
+        entry.limit,
+        result.measured,
         tuple(violation for violation in violations if violation.new > ROUNDING),
     )
 
 
-def _violation(key: Key, broken: Broken, found: Measurement, baseline: Baseline) -> Violation:
+def _violation(key: Key, broken: Broken, result: Measurement, baseline: Baseline) -> Violation:
     facts = {"amount": broken.amount, "lines": broken.lines, **broken.subject}
-    facts = {**found.facts, **facts, **broken.facts}
+    facts = {**result.facts, **facts, **broken.facts}
     return Violation(
         broken.subject,
         broken.amount,
@@ -148,7 +148,7 @@ def _unread_waivers(evidence: CheckedRun, checks: tuple[Check, ...]) -> Iterator
         if check.key == "unexpected_eager"
         for violation in check.violations
     ]
-    files = {each.python.rpartition(":")[0] for each in failed if each.python and not each.code}
+    files = {case.python.rpartition(":")[0] for case in failed if case.python and not case.code}
     for file in sorted(files):
         if why := why_unread(file, evidence.run.recorded_as):
             yield f"Comments `# tflogscope: eager` in {file} are ignored: {why}."

@@ -102,8 +102,8 @@ class CheckedRun:
     def functions(self) -> list[str]:
         """Names of all functions that the log shows."""
         called = self.calls["function"].cast(pl.String)
-        known = self.run.functions["function"].cast(pl.String)
-        return pl.concat([known, called]).drop_nulls().unique().sort().to_list()
+        named = self.run.functions["function"].cast(pl.String)
+        return pl.concat([named, called]).drop_nulls().unique().sort().to_list()
 
 
 def evidence_columns(*but: str) -> list[pl.Expr]:

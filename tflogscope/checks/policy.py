@@ -74,8 +74,8 @@ class Policy(NamedTuple):
 
     def belong(self, key: str, section: PolicySection, functions: pl.Series) -> pl.Series:
         """Which functions (None: what belongs to none) a section says a key for."""
-        mine = [each for each in functions.unique() if self.section(key, each) is section]
-        named = [each for each in mine if each is not None]
+        mine = [name for name in functions.unique() if self.section(key, name) is section]
+        named = [name for name in mine if name is not None]
         return functions.is_in(named).fill_null(None in mine)
 
 
@@ -94,8 +94,8 @@ def find_policy(directory: Path) -> Policy:
         UsageError: a file on the way is not TOML, or a key or value of the table is wrong.
     """
     for folder in (directory, *directory.parents):
-        if is_file(own := folder / "tflogscope.toml"):
-            return _read(own, os.path.relpath(own, directory))
+        if is_file(file := folder / "tflogscope.toml"):
+            return _read(file, os.path.relpath(file, directory))
         path = folder / "pyproject.toml"
         if is_file(path) and b"tflogscope" in read_whole(path, _HINT, _LARGEST):
             name = os.path.relpath(path, directory)
@@ -166,7 +166,7 @@ def _tested(where: str, table: Mapping[str, Any]) -> Policy:
     rest = {key: value for key, value in table.items() if key != _FUNCTIONS}
     functions = table.get(_FUNCTIONS, {})
     tables = functions.values() if isinstance(functions, dict) else [functions]
-    if not all(isinstance(each, dict) for each in tables):
+    if not all(isinstance(part, dict) for part in tables):
         hint = f'Write [tool.tflogscope.check.{_FUNCTIONS}."train_*"] and its keys below.'
         raise UsageError(f"{_FUNCTIONS} needs a table for each pattern", where, hint)
     sections = []
@@ -177,8 +177,8 @@ def _tested(where: str, table: Mapping[str, Any]) -> Policy:
                 hint = "Put it outside the tables for functions."
                 raise UsageError(f"{key} applies to the whole log, not to a function", place, hint)
         sections.append(PolicySection(pattern, _checked(named, place)))
-    own = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
-    return Policy(where, (*sections, PolicySection(None, own)))
+    keys = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
+    return Policy(where, (*sections, PolicySection(None, keys)))
 
 
 def _checked(
@@ -191,5 +191,5 @@ def _checked(
     return {key: values.KEYS[key].test(value, f"{where}, {key}") for key, value in named.items()}
 
 
-def _unknown(key: str, known: tuple[str, ...], where: str) -> UsageError:
-    return UsageError(f"unknown key {key!r}", where, did_you_mean(key, known))
+def _unknown(key: str, keys: tuple[str, ...], where: str) -> UsageError:
+    return UsageError(f"unknown key {key!r}", where, did_you_mean(key, keys))

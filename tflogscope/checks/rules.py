@@ -74,15 +74,15 @@ class Measurement(NamedTuple):
 # ---- what runs eagerly ---------------------------------------------------------------------------
 
 
-def unexpected_eager(asked: PolicyKey) -> Measurement | None:
+def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     """Ops that ran eagerly where graph functions should run them.
 
     By op, cause, function and line of the program.
     """
-    evidence = asked.evidence
+    evidence = entry.evidence
     if not evidence.shows_eager:
         return None
-    parts = [_counted(asked, each) for each in evidence.eager["near"].unique(maintain_order=True)]
+    parts = [_counted(entry, near) for near in evidence.eager["near"].unique(maintain_order=True)]
     counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
     groups = (
         counted.sort("row")
@@ -101,13 +101,13 @@ def unexpected_eager(asked: PolicyKey) -> Measurement | None:
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
-    return Measurement(counted.height, broken, facts, asked.limit)
+    return Measurement(counted.height, broken, facts, entry.limit)
 
 
-def _counted(asked: PolicyKey, function: str | None) -> pl.DataFrame | None:
+def _counted(entry: PolicyKey, function: str | None) -> pl.DataFrame | None:
     """What counts of a function; None: another section says the key for it."""
-    evidence, policy = asked.evidence, asked.policy
-    if policy.section(asked.key, function) is not asked.section:
+    evidence, policy = entry.evidence, entry.policy
+    if policy.section(entry.key, function) is not entry.section:
         return None
     near = evidence.eager.filter(pl.col("near").eq_missing(pl.lit(function, pl.String)))
     allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
@@ -136,13 +136,13 @@ def _of_group(row: dict[str, Any], *subject: str, **facts: Any) -> Broken:
 # ---- graph functions -----------------------------------------------------------------------------
 
 
-def max_retraces(asked: PolicyKey) -> Measurement | None:
+def max_retraces(entry: PolicyKey) -> Measurement | None:
     """Functions that were traced again more often than allowed."""
-    if not asked.evidence.shows_eager:
-        return _warned_of(asked)
-    traces = asked.mine(_traces(asked.evidence), "function")
-    too_often = traces.filter(pl.col("retraces") > asked.limit).to_dicts()
-    retraced = asked.evidence.run.findings.filter(id="retraced") if too_often else pl.DataFrame()
+    if not entry.evidence.shows_eager:
+        return _warned_of(entry)
+    traces = entry.mine(_traces(entry.evidence), "function")
+    too_often = traces.filter(pl.col("retraces") > entry.limit).to_dicts()
+    retraced = entry.evidence.run.findings.filter(id="retraced") if too_often else pl.DataFrame()
     advice = {row["subject"]: row["advice"] for row in retraced.to_dicts()}
     broken = [
         Broken(
@@ -158,11 +158,11 @@ def max_retraces(asked: PolicyKey) -> Measurement | None:
     return Measurement(max(traces["retraces"].to_list(), default=0), broken)
 
 
-def _warned_of(asked: PolicyKey) -> Measurement | None:
+def _warned_of(entry: PolicyKey) -> Measurement | None:
     """TensorFlow's own warnings, in a log that shows no call; None: there are none."""
-    warned = asked.evidence.run.findings.filter(id="retraced").to_dicts()
+    warned = entry.evidence.run.findings.filter(id="retraced").to_dicts()
     broken = [
-        _of_finding(row, "function", row["count"]) for row in warned if row["count"] > asked.limit
+        _of_finding(row, "function", row["count"]) for row in warned if row["count"] > entry.limit
     ]
     return Measurement(max(row["count"] for row in warned), broken) if warned else None
 
@@ -195,20 +195,20 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
     )
 
 
-def max_crashes(asked: PolicyKey) -> Measurement:
+def max_crashes(entry: PolicyKey) -> Measurement:
     """Programs that an error or a signal ended, as the finding says."""
-    return _ended(asked, "crashed", "crash")
+    return _ended(entry, "crashed", "crash")
 
 
-def max_nonzero_exits(asked: PolicyKey) -> Measurement:
+def max_nonzero_exits(entry: PolicyKey) -> Measurement:
     """Programs that chose another exit status than 0, as the finding says."""
-    return _ended(asked, "exit-status", "exit")
+    return _ended(entry, "exit-status", "exit")
 
 
-def _ended(asked: PolicyKey, finding: str, named: str) -> Measurement:
-    rows = asked.evidence.run.endings.filter(id=finding).to_dicts()
-    broken = [_of_finding(row, named, 1) for row in rows]
-    return Measurement(len(broken), broken, may_be=asked.limit)
+def _ended(entry: PolicyKey, finding: str, named: str) -> Measurement:
+    endings = entry.evidence.run.endings.filter(id=finding).to_dicts()
+    broken = [_of_finding(row, named, 1) for row in endings]
+    return Measurement(len(broken), broken, may_be=entry.limit)
 
 
 def _of_finding(row: dict[str, Any], named: str, amount: int) -> Broken:
@@ -218,12 +218,12 @@ def _of_finding(row: dict[str, Any], named: str, amount: int) -> Broken:
     return Broken({named: row["subject"]}, amount, row["source"], lines, row["python"], facts)
 
 
-def min_rewritten(asked: PolicyKey) -> Measurement | None:
+def min_rewritten(entry: PolicyKey) -> Measurement | None:
     """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not."""
-    evidence = asked.evidence
+    evidence = entry.evidence
     if evidence.calls.height and not (evidence.run.executions["mode"] == "graph").any():
         return None
-    nodes = asked.mine(evidence.run.nodes, "function")
+    nodes = entry.mine(evidence.run.nodes, "function")
     nodes = nodes.filter(HAS_KERNEL & (pl.col("executions") > 0))
     left = nodes.filter(~ON_KERNEL)
     total, missed = int(nodes["executions"].sum()), int(left["executions"].sum())
@@ -232,13 +232,13 @@ def min_rewritten(asked: PolicyKey) -> Measurement | None:
         return Measurement(None, [], facts)
     share = missed / total
     broken = Broken(
-        {"functions": asked.section.pattern},
+        {"functions": entry.section.pattern},
         share,
         evidence.only_source,
         tuple(left["line"].head(LINES)),
         left.select(most_frequent_line()).item(),
     )
-    return Measurement(1 - share, [broken] if share > 1 - asked.limit + ROUNDING else [], facts)
+    return Measurement(1 - share, [broken] if share > 1 - entry.limit + ROUNDING else [], facts)
 
 
 def _by_op(left: pl.DataFrame) -> list[dict[str, Any]]:
@@ -252,11 +252,11 @@ def _by_op(left: pl.DataFrame) -> list[dict[str, Any]]:
     return groups.to_dicts()
 
 
-def require_kernels(asked: PolicyKey) -> Measurement:
+def require_kernels(entry: PolicyKey) -> Measurement:
     """Kernels that did not run, each with those that ran its op instead."""
-    ran = asked.mine(_alive(asked.evidence), "near")
+    ran = entry.mine(_alive(entry.evidence), "near")
     kernels = ran["kernel"].unique()
-    missing = [pattern for pattern in asked.limit if not matching(kernels, (pattern,))]
+    missing = [pattern for pattern in entry.limit if not matching(kernels, (pattern,))]
     return Measurement(len(missing), [_missing(pattern, ran) for pattern in missing])
 
 
@@ -287,12 +287,12 @@ def _missing(pattern: str, ran: pl.DataFrame) -> Broken:
 # ---- oneDNN's lines, and how much of the log could be read ---------------------------------------
 
 
-def forbid_implementations(asked: PolicyKey) -> Measurement | None:
+def forbid_implementations(entry: PolicyKey) -> Measurement | None:
     """Primitives that ran as implementations that must not run."""
-    if asked.evidence.primitives.is_empty():
+    if entry.evidence.primitives.is_empty():
         return None
-    ran = asked.mine(asked.evidence.primitives, "near")
-    names = matching(ran["implementation"], asked.limit)
+    ran = entry.mine(entry.evidence.primitives, "near")
+    names = matching(ran["implementation"], entry.limit)
     ran = ran.filter(pl.col("implementation").is_in(names))
     groups = (
         ran.group_by("implementation", "op", function="near", maintain_order=True)
@@ -303,62 +303,62 @@ def forbid_implementations(asked: PolicyKey) -> Measurement | None:
     return Measurement(ran.height, broken)
 
 
-def max_unlinked(asked: PolicyKey) -> Measurement:
+def max_unlinked(entry: PolicyKey) -> Measurement:
     """Primitives that no execution is known for."""
-    mine = asked.mine(asked.evidence.primitives, "near")
+    mine = entry.mine(entry.evidence.primitives, "near")
     unlinked = mine.filter(pl.col("link") == "none")
-    names = asked.evidence.run.rewriters.primitives or ["oneDNN"]
-    return _limited(asked, unlinked, unlinked.height, mine.height, names=names)
+    names = entry.evidence.run.rewriters.primitives or ["oneDNN"]
+    return _limited(entry, unlinked, unlinked.height, mine.height, names=names)
 
 
-def max_unknown(asked: PolicyKey) -> Measurement:
+def max_unknown(entry: PolicyKey) -> Measurement:
     """Records that no entry of the grammar matches."""
-    coverage = asked.evidence.run.coverage
+    coverage = entry.evidence.run.coverage
     count, whole = int(coverage["unknown"].sum()), int(coverage["records"].sum())
-    return _limited(asked, pl.DataFrame({"source": [], "line": []}), count, whole)
+    return _limited(entry, pl.DataFrame({"source": [], "line": []}), count, whole)
 
 
 def _limited(
-    asked: PolicyKey, at: pl.DataFrame, count: int, whole: int, **facts: Any
+    entry: PolicyKey, at: pl.DataFrame, count: int, whole: int, **facts: Any
 ) -> Measurement:
     """A count or, where the limit has a point, a share of the whole. `at` are the places."""
-    is_share = isinstance(asked.limit, float)
+    is_share = isinstance(entry.limit, float)
     amount = (count / whole if whole else 0.0) if is_share else count
-    subject = {"functions": asked.section.pattern, "unit": "share" if is_share else "count"}
+    subject = {"functions": entry.section.pattern, "unit": "share" if is_share else "count"}
     source = at["source"].first()
     broken = Broken(subject, amount, source, tuple(at["line"].head(LINES)))  # type: ignore[arg-type]  # a text
     facts |= {"count": count, "whole": whole, "is_share": is_share, "is_count": not is_share}
-    return Measurement(amount, [broken] if amount > asked.limit else [], facts)
+    return Measurement(amount, [broken] if amount > entry.limit else [], facts)
 
 
-def max_creation_share(asked: PolicyKey) -> Measurement | None:
+def max_creation_share(entry: PolicyKey) -> Measurement | None:
     """How much of oneDNN's time goes into making primitives."""
-    lines = asked.evidence.run.primitives
+    lines = entry.evidence.run.primitives
     made = lines.filter(pl.col("event").str.contains(MADE))
-    return _share_of(asked, made, pl.concat([made, lines.filter(event="exec")]))
+    return _share_of(entry, made, pl.concat([made, lines.filter(event="exec")]))
 
 
-def max_reorder_share(asked: PolicyKey) -> Measurement | None:
+def max_reorder_share(entry: PolicyKey) -> Measurement | None:
     """How much of the time of primitives is that of reorders."""
-    ran = asked.evidence.run.primitives.filter(event="exec")
-    return _share_of(asked, ran.filter(primitive="reorder"), ran)
+    ran = entry.evidence.run.primitives.filter(event="exec")
+    return _share_of(entry, ran.filter(primitive="reorder"), ran)
 
 
-def max_reference_share(asked: PolicyKey) -> Measurement | None:
+def max_reference_share(entry: PolicyKey) -> Measurement | None:
     """How much of the time of primitives is that of reference code."""
-    ran = asked.evidence.run.primitives.filter(event="exec")
-    return _share_of(asked, ran.filter(IS_REFERENCE), ran)
+    ran = entry.evidence.run.primitives.filter(event="exec")
+    return _share_of(entry, ran.filter(IS_REFERENCE), ran)
 
 
-def _share_of(asked: PolicyKey, some: pl.DataFrame, every: pl.DataFrame) -> Measurement | None:
+def _share_of(entry: PolicyKey, some: pl.DataFrame, every: pl.DataFrame) -> Measurement | None:
     """The share of time that some lines have in that of all; None: no line has a time."""
     if not every["duration_us"].count():
         return None
-    took, whole = (float(each["duration_us"].sum()) for each in (some, every))
+    took, whole = (float(frame["duration_us"].sum()) for frame in (some, every))
     share = took / whole if whole else 0.0
     lines = tuple(some["line"].head(LINES))
     broken = Broken({"functions": None}, share, some["source"].first(), lines)  # type: ignore[arg-type]  # a text
-    violations = [broken] if share > asked.limit + ROUNDING else []
+    violations = [broken] if share > entry.limit + ROUNDING else []
     return Measurement(share, violations, {"took": took, "whole": whole})
 
 

@@ -43,7 +43,7 @@ def _number_or_share(value: Any, where: str) -> int | float:
 
 def _patterns(value: Any, where: str) -> tuple[str, ...]:
     """Test a list of names; `*`, `?` and `[…]` in them match as in a shell."""
-    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
         example = f": [{value!r}]" if isinstance(value, str) and value else ""
         raise _impossible(value, where, f"a list of names in quotes{example}")
     return tuple(value)
@@ -52,10 +52,10 @@ def _patterns(value: Any, where: str) -> tuple[str, ...]:
 def _causes(value: Any, where: str) -> tuple[str, ...]:
     """Test a list of cause ids."""
     named = _patterns(value, where)
-    known = tuple(cause_grammar().causes)
-    for each in named:
-        if each not in known:
-            raise _no_such(each, where, known, "cause")
+    causes = tuple(cause_grammar().causes)
+    for cause in named:
+        if cause not in causes:
+            raise _no_such(cause, where, causes, "cause")
     return named
 
 
@@ -110,9 +110,9 @@ def _impossible(value: Any, where: str, wanted: str) -> UsageError:
     return UsageError(f"{_quoted(value)} is not a valid value", where, f"It must be {wanted}.")
 
 
-def _no_such(value: Any, where: str, known: tuple[str, ...], kind: str) -> UsageError:
+def _no_such(value: Any, where: str, names: tuple[str, ...], kind: str) -> UsageError:
     text = _quoted(value)
-    hint = did_you_mean(value if isinstance(value, str) else text, known)
+    hint = did_you_mean(value if isinstance(value, str) else text, names)
     return UsageError(f"no {kind} {text}", where, hint)
 
 

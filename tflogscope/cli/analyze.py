@@ -62,8 +62,8 @@ def analyze(
         else:
             brief = not full and format_name != "markdown"
             text = "\n".join(
-                _drawn(each, format_name, brief=brief)
-                for each in _documents(parts, runs, brief=brief)
+                _drawn(document, format_name, brief=brief)
+                for document in _documents(parts, runs, brief=brief)
             )
     print_text(text)
 
@@ -76,19 +76,19 @@ def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterat
 
     document_of = first_screen if brief else analyze_document
 
-    said: list[Sequence[Node]] = []
+    documents: list[Sequence[Node]] = []
 
     def shown() -> Iterator[Run]:
         for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
-            said.append([*part_heading(part, number, len(parts)), *document_of(run)])
+            documents.append([*part_heading(part, number, len(parts)), *document_of(run)])
             yield run
 
     if not are_together(parts):
         for _ in shown():
-            yield said.pop()
+            yield documents.pop()
         return
     with stored(shown()) as store:
-        yield from said
+        yield from documents
         yield ranks_document(rank_facts(store))
 
 

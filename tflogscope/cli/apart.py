@@ -47,10 +47,10 @@ def go_apart(failed: Callable[[str], TflogscopeError], seconds: float | None = N
 def _wait(
     child: int, seen: int, failed: Callable[[str], TflogscopeError], seconds: float | None
 ) -> NoReturn:
-    asked: list[tuple[int, float]] = []
+    received: list[tuple[int, float]] = []
 
     def pass_on(number: int, _frame: object) -> None:
-        asked.append((number, time.monotonic()))
+        received.append((number, time.monotonic()))
         os.kill(child, number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -60,17 +60,17 @@ def _wait(
     while not select.select([seen], [], [], _LOOK)[0]:
         now = time.monotonic()
         late = now > end
-        if late or (asked and now > asked[0][1] + _PATIENCE):
+        if late or (received and now > received[0][1] + _PATIENCE):
             os.kill(child, signal.SIGKILL)
             break
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code >= 0:
         os._exit(code)  # it has said all there is to say
-    if asked:
-        if asked[0][0] == signal.SIGINT:
+    if received:
+        if received[0][0] == signal.SIGINT:
             raise KeyboardInterrupt
-        signal.signal(asked[0][0], signal.SIG_DFL)
-        os.kill(os.getpid(), asked[0][0])
+        signal.signal(received[0][0], signal.SIG_DFL)
+        os.kill(os.getpid(), received[0][0])
     if late:
         raise failed(f"no result within {seconds:g} s (--timeout)")
     overflowed = -code in (signal.SIGSEGV, signal.SIGBUS)

@@ -42,7 +42,7 @@ def _made(name: str) -> Any:
     made = getattr(module, "app", None)  # a command with commands of its own
     if made is None:
         made = typer.Typer(add_completion=False, rich_markup_mode=None)
-        cls, settings = (getattr(module, each, None) for each in ("Command", "CONTEXT"))
+        cls, settings = (getattr(module, attribute, None) for attribute in ("Command", "CONTEXT"))
         made.command(name, cls=cls, context_settings=settings)(getattr(module, name))
     return _quick(typer.main.get_command(made))
 
@@ -71,7 +71,7 @@ class _Given(NamedTuple):
 
 def _quick(command: Any) -> Any:
     listed = command.get_params  # with --help, which is not among `params`
-    command.get_params = lambda context: [_given(each) for each in listed(context)]
+    command.get_params = lambda context: [_given(parameter) for parameter in listed(context)]
     return command
 
 

@@ -39,5 +39,5 @@ def benchdnn(
     with place.opened() as stream:
         write_benchdnn(cases, stream, MADE_BY)
     if left_out := cases["reason"].count():
-        said = f"No case for {left_out:,} of {cases.height:,} problems: see the comments."
-        typer.echo(said, err=True)
+        text = f"No case for {left_out:,} of {cases.height:,} problems: see the comments."
+        typer.echo(text, err=True)

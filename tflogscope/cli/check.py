@@ -103,19 +103,19 @@ def check(
             refuse_input(str(target), inputs)
             refuse_bad_target(target, force=force)
     wanted = find_policy(Path.cwd()) if policy is None else read_policy(policy)
-    known = _read_baseline(baseline)
+    accepted = _read_baseline(baseline)
     if store := opened_store(inputs):
         _require_one_run(store.name, write_baseline, against)
-        facts = check_store(store, wanted, known)
+        facts = check_store(store, wanted, accepted)
     else:
         with opened_each(inputs, grammar) as (parts, runs):
             if len(parts) > 1:
                 _require_one_run(inputs[0], write_baseline, against)
                 names = [part.name for part in parts]
-                facts = check_runs(zip(names, runs, strict=True), wanted, known)
+                facts = check_runs(zip(names, runs, strict=True), wanted, accepted)
             else:
                 run = next(runs)
-                verdict = check_run(run, wanted, known)
+                verdict = check_run(run, wanted, accepted)
                 if write_baseline:
                     _write(write_baseline, _baseline_text(verdict), force=force)
                     verdict = check_run(run, wanted, _read_baseline(write_baseline))
@@ -248,5 +248,5 @@ def _append_summary(facts: dict[str, Any]) -> None:
         with Path(path).open("ab") as stream:
             stream.write(text)
     except OSError as error:
-        said = f"tflogscope: {path}: can't write the job summary: {error.strerror}"
-        print(safe(said), file=sys.stderr)  # noqa: T201
+        problem = f"tflogscope: {path}: can't write the job summary: {error.strerror}"
+        print(safe(problem), file=sys.stderr)  # noqa: T201

@@ -79,7 +79,7 @@ def collect(
     version = _version(grammar)
     pool = _pool(workers, scheduler)
     if scheduler is not None:  # the workers are elsewhere
-        inputs, store = [_absolute(each) for each in inputs], _absolute(store)
+        inputs, store = [_absolute(path) for path in inputs], _absolute(store)
         grammar = grammar and _absolute(grammar)
     left: list[str] = []
     runs = name_runs(inputs, template, ["run", *RUN_COLUMNS], load_grammar(grammar), left)
@@ -91,17 +91,17 @@ def collect(
                 advance(size, total, f"{done:,} of {count_of(len(runs), 'run')}")
 
         try:
-            rows, there = collect_runs(runs, store, pool, version, show, grammar=grammar)
+            collected, there = collect_runs(runs, store, pool, version, show, grammar=grammar)
         except OutputError as error:
             error.hint = _what_is_in(store)
             raise
-    failed = [row for row in rows if row["state"] == "failed"]
+    failed = [row for row in collected if row["state"] == "failed"]
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
-    said = f"{count_of(len(rows) - len(failed), 'run')} in {store}"
-    said += f" ({there:,} unchanged)" if there else ""
-    said += f", {len(failed):,} failed" if failed else ""
-    print(safe(said), file=sys.stderr)  # noqa: T201
+    text = f"{count_of(len(collected) - len(failed), 'run')} in {store}"
+    text += f" ({there:,} unchanged)" if there else ""
+    text += f", {len(failed):,} failed" if failed else ""
+    print(safe(text), file=sys.stderr)  # noqa: T201
     if failed:
         raise typer.Exit(FAILED)
 
@@ -112,8 +112,8 @@ _ADDRESS = "DASK_SCHEDULER_ADDRESS"
 def _what_is_in(store: str) -> str:
     """Where a store can't be written: what is in it all the same."""
     if there := len(folder_of(store).files(RUNS)):
-        said = count_of(there, "run")
-        return f"{said} in {store}. Run collect again to continue."
+        count = count_of(there, "run")
+        return f"{count} in {store}. Run collect again to continue."
     return f"No run in {store}. Collect into a writable directory with free space."
 
 
@@ -145,7 +145,7 @@ def _pool(workers: int | None, scheduler: str | None) -> Pool:
     if scheduler is not None:
         cluster = Cluster(scheduler)
         if not cluster.workers:
-            said = f"tflogscope: {scheduler}: waiting for a worker"
-            print(safe(said), file=sys.stderr)  # noqa: T201
+            text = f"tflogscope: {scheduler}: waiting for a worker"
+            print(safe(text), file=sys.stderr)  # noqa: T201
         return cluster
     return Processes(workers or os.cpu_count() or 1)

@@ -62,8 +62,8 @@ def explain(
       tflogscope explain run.log --at train.py:31
       tflogscope explain run.log --primitive matmul
     """
-    asked = (op, node, line, at, primitive)
-    if sum(each is not None for each in asked) > 1:
+    choices = (op, node, line, at, primitive)
+    if sum(choice is not None for choice in choices) > 1:
         raise UsageError(
             "--op, --node, --line, --at and --primitive can't be combined",
             "explain",
@@ -82,13 +82,13 @@ def explain(
 
             facts = run.explain(primitive=primitive)
             document = primitive_document(facts)
-        elif asked != (None,) * len(asked):
+        elif choices != (None,) * len(choices):
             facts = run.explain(op=op, node=node, line=line, at=at)
             document = explain_document(facts)
         else:
             facts = {"findings": run.findings.to_dicts()}
-            rows = run.findings.hstack(run.avoidable).to_dicts()
-            document = [Findings(findings(rows, run))]
+            table = run.findings.hstack(run.avoidable).to_dicts()
+            document = [Findings(findings(table, run))]
         text = json_object(facts) if as_json else drawn(document)
         if not text:
             shows_any = run.ops.height or run.primitives.height

@@ -68,6 +68,6 @@ def export(
     place.send(frame, table, top)
 
 
-def _require(name: str, known: Sequence[str], what: str, option_name: str) -> None:
-    if name not in known:
-        raise UsageError(f"no {what} {name!r}", option_name, did_you_mean(name, known))
+def _require(name: str, names: Sequence[str], what: str, option_name: str) -> None:
+    if name not in names:
+        raise UsageError(f"no {what} {name!r}", option_name, did_you_mean(name, names))

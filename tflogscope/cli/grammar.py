@@ -46,21 +46,21 @@ def check(
     from tflogscope.grammar.load import read_own
 
     try:
-        own = read_own({str(file): file for file in files})
-        compile_grammar(own.grammar)  # what the scanner can't read is wrong, too
-        found = list(misfits(*own))
+        content = read_own({str(file): file for file in files})
+        compile_grammar(content.grammar)  # what the scanner can't read is wrong, too
+        wrong = list(misfits(*content))
     except GrammarError as error:  # here the files are the input
         raise InputError(error.what, error.where, error.hint) from error
     lines = []
-    for each in found:
-        shown = safe(each.line) if each.place is None else pointed(each.line, each.place, _AROUND)
-        lines += [safe(f"{each.where}: {each.why}"), *(f"  {line}" for line in shown.split("\n"))]
-    tried = sum(len(message.samples) for message in own.messages)
-    tried += sum(len(prefix.samples) for prefix in own.prefixes)
-    tried += sum(len(envelope.samples) for envelope in own.envelopes)
+    for miss in wrong:
+        shown = safe(miss.line) if miss.place is None else pointed(miss.line, miss.place, _AROUND)
+        lines += [safe(f"{miss.where}: {miss.why}"), *(f"  {line}" for line in shown.split("\n"))]
+    tried = sum(len(message.samples) for message in content.messages)
+    tried += sum(len(prefix.samples) for prefix in content.prefixes)
+    tried += sum(len(envelope.samples) for envelope in content.envelopes)
     doubt = (
-        f"{len(found):,} {'does' if len(found) == 1 else 'do'} not match" if found else "all match"
+        f"{len(wrong):,} {'does' if len(wrong) == 1 else 'do'} not match" if wrong else "all match"
     )
     print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tested: {doubt}", ""]))
-    if found:
+    if wrong:
         raise typer.Exit(FAILED)

@@ -63,9 +63,9 @@ def opened_store(inputs: list[str]) -> Store | None:
         UsageError: other inputs are named beside it.
         InputError: it can't be read.
     """
-    found = [store_and_run(each) for each in inputs]
-    stores = [each for each in found if each is not None]
-    if stores and len(found) > 1:
+    named = [store_and_run(name) for name in inputs]
+    stores = [pair for pair in named if pair is not None]
+    if stores and len(named) > 1:
         raise UsageError("a store can't be combined", stores[0][0], "Pass one store, or one run.")
     if not stores or stores[0][1] is not None:
         return None
@@ -141,12 +141,12 @@ def opened_each(
         store = open_store(name)
         yield [Part((), "")], iter([StoredRun(store, store.row(id_))])
         return
-    known = load_grammar(grammar)
+    loaded = load_grammar(grammar)
     with progress_bar() as advance:
-        opened_run = partial(open_with, WORKERS, progress=advance, grammar=known)
+        opened_run = partial(open_with, WORKERS, progress=advance, grammar=loaded)
         # Several may be several runs, which are opened one by one then.
         left: list[str] = []
-        sources = find_runs(inputs, known, again=again or len(inputs) > 1, left=left)
+        sources = find_runs(inputs, loaded, again=again or len(inputs) > 1, left=left)
         say_what_is_left(left)
         run: LogRun | None = None
         if of_one_input(sources):
@@ -156,7 +156,7 @@ def opened_each(
         else:
             run = opened_run(*sources)
             parts = list(run.parts)
-            if processes := owned(sources, known, run):
+            if processes := owned(sources, loaded, run):
                 from tflogscope.model.calls.parts import parts_of_one
 
                 run, parts = None, parts_of_one(processes)
@@ -198,5 +198,5 @@ def say_what_is_left(files: list[str]) -> None:
 
 def _warn_of_order(part: Part) -> None:
     order = " ".join(part.in_order)
-    said = f"executions that span two parts are lost unless the parts are passed in order: {order}"
-    print(safe(f"tflogscope: {said}"), file=sys.stderr)  # noqa: T201
+    text = f"executions that span two parts are lost unless the parts are passed in order: {order}"
+    print(safe(f"tflogscope: {text}"), file=sys.stderr)  # noqa: T201

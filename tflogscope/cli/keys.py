@@ -75,11 +75,11 @@ def unwinding() -> Iterator[None]:
     Only the main thread can enter it.
     """
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGQUIT")]
-    found: list[int] = []
+    received: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        found.append(number)
-        if len(found) == 1:  # not in the middle of the unwinding
+        received.append(number)
+        if len(received) == 1:  # not in the middle of the unwinding
             raise _Ended
 
     before = {
@@ -92,8 +92,8 @@ def unwinding() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if found:
-            os.kill(os.getpid(), found[0])
+        if received:
+            os.kill(os.getpid(), received[0])
 
 
 class _Terminal:

@@ -19,7 +19,7 @@ PATIENCE = 0.5  # seconds without a bar
 class Advance(Protocol):
     """Takes bytes done, bytes in all where that is known, and what is being done."""
 
-    def __call__(self, done: int, total: int | None, said: str = "reading") -> None:
+    def __call__(self, done: int, total: int | None, text: str = "reading") -> None:
         """Show it."""
 
 
@@ -46,14 +46,14 @@ class _LateBar:
         self._start = time.monotonic()
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def advance(self, done: int, total: int | None, said: str = "reading") -> None:
+    def advance(self, done: int, total: int | None, text: str = "reading") -> None:
         """See `Advance`."""
         if self._drawn is None:
             if time.monotonic() - self._start < PATIENCE:
                 return
             self._drawn = _draw()
         bar, task = self._drawn
-        bar.update(task, completed=done, total=total, description=said)
+        bar.update(task, completed=done, total=total, description=text)
 
     def close(self) -> None:
         """Remove the bar."""

@@ -57,8 +57,8 @@ def ranks(
     with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
         if left := left_out(store, groups):
-            said = f"tflogscope: not compared: {listed(left)}. {_ALONE}"
-            print(safe(said), file=sys.stderr)  # noqa: T201
+            text = f"tflogscope: not compared: {listed(left)}. {_ALONE}"
+            print(safe(text), file=sys.stderr)  # noqa: T201
     facts = {"runs": groups}
     print_text(json_object(facts, str) if as_json else drawn(ranks_document(groups)))
 
@@ -101,8 +101,8 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
         runs = name_runs(inputs, None, [], load_grammar(grammar), left)
         say_what_is_left(left)
         pool = Processes(min(len(runs), os.cpu_count() or 1))
-        rows = collect(runs, directory, pool, __version__, grammar=grammar).rows
-        for row in rows:
+        collected = collect(runs, directory, pool, __version__, grammar=grammar).rows
+        for row in collected:
             if row["state"] == "failed":
                 raise InputError(row["error"], row["run"])
         yield open_store(directory)

@@ -95,9 +95,9 @@ def record(
     rank = rank_of(given)
     name = "tflogscope-%Y%m%d-%H%M%S" + ("" if rank is None else f".{rank}")
     path = log_path(output or Path(time.strftime(f"{name}.log.zst")), given)
-    found = {"tflogscope": __version__, **header.versions(command)}
-    tensorflow = tensorflow_version({"versions": found})
-    environment = {**given, **settings(tensorflow, found), **uncaptured(given)}
+    releases = {"tflogscope": __version__, **header.versions(command)}
+    tensorflow = tensorflow_version({"versions": releases})
+    environment = {**given, **settings(tensorflow, releases), **uncaptured(given)}
     if lines:
         environment |= with_lines(given)
     screen = Screen(str(path)) if watch else None
@@ -113,11 +113,11 @@ def record(
             command,
             environment,
             log,
-            header.header_line(command, found, environment, taken),
+            header.header_line(command, releases, environment, taken),
             terminal=(sys.stdout is not None and sys.stdout.isatty())
             or not (exact_onednn(tensorflow) or (lines and tensorflow)),
             least=least_severity(given),
-            begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
+            begins=[text.encode() for plugin in installed(releases) for text in plugin.begins],
             hidden=(lambda: screen.is_shown) if screen else None,
         )
     if screen is not None:
@@ -149,8 +149,8 @@ def _calibrated(command: list[str], given: dict[str, str], log: LogFile) -> dict
         log.close()
         raise
     if not taken:
-        said = "not calibrated: the run without logging called no tf.function twice"
-        typer.echo(f"tflogscope: {said}", err=True)
+        text = "not calibrated: the run without logging called no tf.function twice"
+        typer.echo(f"tflogscope: {text}", err=True)
     return taken
 
 

@@ -80,8 +80,8 @@ def redact(
         facts = {"key": redactor.key.hex(), "names": names | redactor.names}
         with atomic_file(map_file, force=True) as stream:
             stream.write(json.dumps(facts, indent=1, sort_keys=True).encode())
-    said = f"{len(redactor.names):,} names replaced, {redactor.dropped:,} lines or records dropped."
-    typer.echo(said, err=True)
+    text = f"{len(redactor.names):,} names replaced, {redactor.dropped:,} lines or records dropped."
+    typer.echo(text, err=True)
 
 
 def write_redacted(
@@ -89,7 +89,7 @@ def write_redacted(
 ) -> None:
     """Write the logs, packed as the suffix says. Raises NothingRecognised."""
     sources = find_streams(inputs, redactor.grammar)
-    if several := [each for each in sources if each.process and len(sources) > 1]:
+    if several := [part for part in sources if part.process and len(sources) > 1]:
         hint = f"Redact each separately: {several[0].name}"
         raise UsageError("it has lines from several processes", ", ".join(inputs), hint)
     sizes = [source.size for source in sources if source.size is not None]
@@ -104,8 +104,8 @@ def write_redacted(
                     advance(done + position, total)
             done += position
     if not redactor.understood:
-        said = ", ".join(source.name for source in sources)
-        raise NothingRecognised("no TensorFlow or oneDNN record in it", said)
+        names = ", ".join(source.name for source in sources)
+        raise NothingRecognised("no TensorFlow or oneDNN record in it", names)
     if packed is not stream:
         packed.close()
 

@@ -78,15 +78,15 @@ def _report_store(store: Store, name: str, place: Target) -> None:
         raise UsageError("a store's pages need a file name", None, "Add one: -o report.html")
     folder = Path(f"{place.path}{PAGES}")
     folder.mkdir(exist_ok=True)
-    rows = read_figures(store).to_dicts()
-    for row in rows:
+    figures = read_figures(store).to_dicts()
+    for row in figures:
         run = StoredRun(store, store.row(row["run"]))
         tables = (run.findings, run.ops, run.functions)
         page = run_page(run.row, *(table.to_dicts() for table in tables))
         with atomic_file(folder / page_of(row["run"]), force=True) as stream:
             stream.write(page.encode())
     failed = store.rows.filter(state="failed").to_dicts()
-    text = store_page(name, [*rows, *failed], folder.name, _more(store))
+    text = store_page(name, [*figures, *failed], folder.name, _more(store))
     with place.opened() as stream:
         stream.write(text.encode())
 

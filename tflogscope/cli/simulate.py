@@ -42,11 +42,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the options that come after PROGRAM.py before it."""
-        own, rest = self._own(args)
+        options, rest = self._own(args)
         if rest and not rest[0].startswith("-"):
             more, others = self._own(rest[1:])
             others = others[1:] if others[:1] == ["--"] else others
-            args = [*own, *more, "--", rest[0], *others]
+            args = [*options, *more, "--", rest[0], *others]
         return super().parse_args(ctx, args)
 
     def _own(self, args: list[str]) -> tuple[list[str], list[str]]:
@@ -212,15 +212,15 @@ def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -
 
 def _modules(text: str) -> dict[str, int]:
     """`executor=2,execute=1`. Raises UsageError where it is not that."""
-    found = {}
+    levels = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
         if part:
             try:
-                found[name] = int(number)
+                levels[name] = int(number)
             except ValueError:
                 raise UsageError(
                     f"{part!r} is not MODULE=LEVEL",
                     hint="Write --vmodule executor=2,execute=1.",
                 ) from None
-    return found
+    return levels

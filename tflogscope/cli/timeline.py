@@ -66,7 +66,7 @@ def timeline(
         from tflogscope.views.timeline import Layout, render_timeline
 
         console = make_console()
-        rows = _rows(run, function, call, where)
+        numbers = _rows(run, function, call, where)
         first = None if begin is None else moment_ns(run, begin, last=False)
         last = None if end is None else moment_ns(run, end, last=True)
         if first is not None and last is not None and last <= first:
@@ -75,10 +75,10 @@ def timeline(
         def columns(names: list[str]) -> int:
             return _JSON_COLUMNS if as_json else Layout(console.width, names).picture
 
-        activity = read_activity(run, rows, columns, first=first, last=last)
+        activity = read_activity(run, numbers, columns, first=first, last=last)
         if not activity.all.runs:
-            asked = (begin, end, function, call, where)
-            hint = None if asked == (None,) * 5 else "Run timeline without options to see all."
+            options = (begin, end, function, call, where)
+            hint = None if options == (None,) * 5 else "Run timeline without options to see all."
             raise UsageError("nothing ran there" if hint else "nothing ran in this log", hint=hint)
         if as_json:
             text = json_object(_facts(run, activity))
@@ -105,8 +105,8 @@ def _rows(run: Run, function: str | None, call: int | None, where: str | None) -
         fits = run.slices.texts.select(of_function(function).fill_null(value=False)).to_series()
         frame = frame.filter(fits.gather(frame["text"]))
         if frame.is_empty():
-            known = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
-            hint = did_you_mean(function, known, "analyze lists the functions.", most=2)
+            names = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
+            hint = did_you_mean(function, names, "analyze lists the functions.", most=2)
             raise UsageError(f"no function {function!r}", "--function", hint)
     if call is not None:
         last = run.slices.frame["call"].max()
@@ -114,11 +114,11 @@ def _rows(run: Run, function: str | None, call: int | None, where: str | None) -
         if frame.is_empty():
             hint = "The log has no calls." if last is None else f"Calls are numbered 0 to {last!r}."
             raise UsageError(f"no call {call}", "--call", hint)
-    rows = frame["row"]
+    numbers = frame["row"]
     if where is not None:
         kept = chosen(run.timeline.with_row_index("row"), where)["row"].cast(pl.Int64)
-        rows = rows.filter(rows.is_in(kept.implode()))
-    return rows
+        numbers = numbers.filter(numbers.is_in(kept.implode()))
+    return numbers
 
 
 def _facts(run: Run, activity: Activity) -> dict[str, object]:

@@ -52,7 +52,7 @@ def _say_what_is_not_true(clock: str, left_out: int) -> None:
     if clock == "lines":
         typer.echo("The log has no timestamps; the trace counts a line as 1 µs.", err=True)
     if clock == "durations":
-        said = "oneDNN's lines have no timestamps; in the trace they are back to back."
-        typer.echo(said, err=True)
+        text = "oneDNN's lines have no timestamps; in the trace they are back to back."
+        typer.echo(text, err=True)
     if left_out:
         typer.echo(f"Omitted {left_out:,} executions whose records have no timestamp.", err=True)

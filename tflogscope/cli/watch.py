@@ -67,11 +67,11 @@ def watch(
     require_terminal("watch")
     from tflogscope.live.follow import GrowingFile, pipe
 
-    path, *asked = file_and_process(name) or (name,)
+    path, *process = file_and_process(name) or (name,)
     file = None if name == STANDARD_INPUT else GrowingFile(path)
     receives = [pipe(io.FileIO(0, closefd=False), name)] if file is None else file
     shown = None if file is None else Path(path)
-    watching = Watching(name, receives, shown, grammar, *asked)
+    watching = Watching(name, receives, shown, grammar, *process)
     with unwinding(), keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
@@ -104,13 +104,13 @@ class Watching:
         receives: Iterable[Receive],
         file: Path | None = None,
         grammar: str | None = None,
-        asked: str | None = None,
+        process: str | None = None,
     ) -> None:
-        """`asked`: which process of the log, if it has several."""
+        """`process`: which process of the log, if it has several."""
         from tflogscope.grammar.load import load_grammar
         from tflogscope.live.growing import Growing, Latest
 
-        self.growing = Growing(name, receives, load_grammar(grammar), asked)
+        self.growing = Growing(name, receives, load_grammar(grammar), process)
         self._latest = Latest(self.growing, self._draw_run)
         self._name, self._file = name, file
         self._first = 0  # the line of the analysis at the top
@@ -184,20 +184,20 @@ class Watching:
         quiet = now - self._came
         quiet = max(quiet, self._unwritten()) if quiet > _TICK else quiet
         rate = (after - before) / max(until - since, _TICK)
-        said = [
+        parts = [
             " ".join(filter(None, (named, growing.process))),
             f"{size_of(after)}, {count_of(growing.lines, 'line')}",
             f"started {len(growing.beginnings)} times" if len(growing.beginnings) > 1 else "",
         ]
         if growing.scan.has_ended:
-            said.append("log ended")
+            parts.append("log ended")
         elif quiet > _QUIET:
-            said.append(f"no new line for {duration(quiet * 1e6)}")
+            parts.append(f"no new line for {duration(quiet * 1e6)}")
         else:
-            said.append(f"{size_of(int(rate))}/s")
+            parts.append(f"{size_of(int(rate))}/s")
         if self._latest.of_lines < growing.lines:
-            said.append(f"analysis of the first {self._latest.of_lines:,} lines")
-        return " · ".join(filter(None, said))
+            parts.append(f"analysis of the first {self._latest.of_lines:,} lines")
+        return " · ".join(filter(None, parts))
 
     def _unwritten(self) -> float:
         """Seconds since the file was written, which may be long before it was watched."""
