@@ -95,7 +95,7 @@ def _removed_on_error(hidden: Path) -> Iterator[None]:
 def _removed_on_signals(hidden: Path) -> Iterator[None]:
     """Take the hidden file along where SIGTERM or SIGHUP would end the process and leave it."""
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    ending = [each for each in numbers if each and signal.getsignal(each) == signal.SIG_DFL]
+    ending = [signum for signum in numbers if signum and signal.getsignal(signum) == signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         ending = []  # only the main thread may say what a signal does
 

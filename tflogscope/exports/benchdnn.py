@@ -49,10 +49,10 @@ def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
     problems = ran.group_by(*_PROBLEM, _MASKS, maintain_order=True).agg(
         count=pl.len(), time_us=pl.col("duration_us").sum()
     )
-    said = [_said(each) for each in problems.select(*_PROBLEM, _MASKS).iter_rows(named=True)]
+    pairs = [_said(problem) for problem in problems.select(*_PROBLEM, _MASKS).iter_rows(named=True)]
     cases = problems.with_columns(
-        line=pl.Series([line for line, _ in said], dtype=pl.String),
-        reason=pl.Series([reason for _, reason in said], dtype=pl.String),
+        line=pl.Series([line for line, _ in pairs], dtype=pl.String),
+        reason=pl.Series([reason for _, reason in pairs], dtype=pl.String),
     )
     names = ["line", "primitive", "problem", "reason"]
     cases = cases.group_by(names, maintain_order=True).agg(pl.col("count", "time_us").sum())
@@ -72,8 +72,8 @@ def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
     for row in cases.iter_rows(named=True):
         cost = f"# {row['count']:,} × in {row['time_us'] / 1000:,.3f} ms"
         what = f"{row['primitive']} {row['problem'] or ''}".strip()
-        said = _UNKNOWN.sub("?", f"{what}: {row['reason']}")
-        text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {said}"
+        comment = _UNKNOWN.sub("?", f"{what}: {row['reason']}")
+        text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {comment}"
         stream.write(f"{text}\n".encode())
 
 
@@ -161,7 +161,7 @@ def _changed(value: str, changes: Any) -> str | None:
 def _problem(row: Mapping[str, str], facts: Mapping[str, str], driver: Mapping[str, Any]) -> str:
     for pattern, to, *layout in driver["problem"]:
         match = re.fullmatch(pattern, row["problem"])
-        if match and all(re.fullmatch(each, facts.get("tag.src", "")) for each in layout):
+        if match and all(re.fullmatch(form, facts.get("tag.src", "")) for form in layout):
             problem = _checked(match.expand(to))
             if not problem.startswith("-"):  # it would be an option
                 return problem
@@ -214,8 +214,8 @@ def _add_descriptor(facts: dict[str, str], word: str, with_strides: Any) -> None
 
 
 def _parts(word: str) -> dict[str, str]:
-    for each in _table()["descriptor"]:
-        if match := re.fullmatch(each["pattern"], word):
+    for entry in _table()["descriptor"]:
+        if match := re.fullmatch(entry["pattern"], word):
             return {name: value for name, value in match.groupdict().items() if value is not None}
     raise _CantSayError(f"the descriptor {word[:60]} is in an unknown format")
 

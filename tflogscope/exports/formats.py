@@ -43,8 +43,8 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (
+    form.name: form
+    for form in (
         Format("csv", (".csv",), False, "csv_text", "write_csv"),
         Format("json", (".json",), False, "json_text", "write_json"),
         Format("jsonl", (".jsonl", ".ndjson"), False, "json_text", "write_jsonl"),
@@ -61,12 +61,12 @@ def format_of_file(path: str | os.PathLike[str]) -> Format:
         UsageError: no format has that suffix.
     """
     suffix = Path(path).suffix.lower()
-    for each in FORMATS.values():
-        if suffix in each.suffixes:
-            return each
-    known = " ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+    for form in FORMATS.values():
+        if suffix in form.suffixes:
+            return form
+    suffixes = " ".join(suffix for other in FORMATS.values() for suffix in other.suffixes)
     raise UsageError(
         f"unknown suffix {suffix!r}" if suffix else "the file name has no suffix",
         str(path),
-        f"Set --format, or use one of {known}",
+        f"Set --format, or use one of {suffixes}",
     )

@@ -29,11 +29,11 @@ def github_text(verdict: dict[str, Any]) -> str:
 
 def _by_place(check: dict[str, Any]) -> dict[Place, list[str]]:
     """What is said at each place; the check's own text where the log can't tell."""
-    said: dict[Place, list[str]] = {}
-    for each, text in pair_with_advice(check):
-        place, log = places(each)
-        said.setdefault(place, []).append(add_log_line(text, log))
-    return said or {_NOWHERE: [check["text"]]}
+    texts: dict[Place, list[str]] = {}
+    for violation, text in pair_with_advice(check):
+        place, log = places(violation)
+        texts.setdefault(place, []).append(add_log_line(text, log))
+    return texts or {_NOWHERE: [check["text"]]}
 
 
 def _error(name: str, text: str, place: Place = _NOWHERE) -> str:

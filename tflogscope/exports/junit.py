@@ -23,8 +23,8 @@ def junit_text(verdict: dict[str, Any]) -> str:
     The verdict over a store has a suite for each run.
     """
     root = Element("testsuites")
-    for number, each in enumerate(verdict.get("runs", [verdict])):
-        _add_suite(root, number, each)
+    for number, run in enumerate(verdict.get("runs", [verdict])):
+        _add_suite(root, number, run)
     indent(root)
     document: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
     return document.decode("ascii") + "\n"
@@ -50,9 +50,9 @@ def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
         },
     )
     properties = SubElement(suite, "properties")
-    said = {"policy": verdict["policy"], "baseline": verdict["baseline"]}
-    said["sources"] = "; ".join(verdict["sources"])
-    for name, value in said.items():
+    facts = {"policy": verdict["policy"], "baseline": verdict["baseline"]}
+    facts["sources"] = "; ".join(verdict["sources"])
+    for name, value in facts.items():
         if value is not None:
             SubElement(properties, "property", {"name": name, "value": _xml(value)})
     for check in checks:
@@ -72,8 +72,8 @@ def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
 
 def _details(check: dict[str, Any]) -> str:
     lines = []
-    for each, text in pair_with_advice(check):
-        place, log = places(each)
+    for violation, text in pair_with_advice(check):
+        place, log = places(violation)
         where = "" if place.line is None else f"{place.file}:{place.line}: "
         lines.append(add_log_line(f"{where}{text}", log))
     return "\n".join(map(_xml, lines))

@@ -33,10 +33,10 @@ def places(violation: dict[str, Any]) -> tuple[Place, Place | None]:
 
 def pair_with_advice(check: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The violations of a check, and what is said of each: an advice with the first that has it."""
-    said = set()
+    given = set()
     for violation in check["violations"]:
-        advice = "" if violation["advice"] in said else violation["advice"]
-        said.add(advice)
+        advice = "" if violation["advice"] in given else violation["advice"]
+        given.add(advice)
         yield violation, f"{violation['text']} {advice}".rstrip()
 
 
@@ -56,5 +56,5 @@ def _in_repository(file: str) -> str:
     root = repository(here)
     if root is None:
         return file
-    known = next((each for each in (root / file, here / file) if os.path.isfile(each)), root / file)  # noqa: PTH113  any name
-    return known.relative_to(root).as_posix() if known.is_relative_to(root) else file
+    path = next((name for name in (root / file, here / file) if os.path.isfile(name)), root / file)  # noqa: PTH113  any name
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else file

@@ -46,7 +46,7 @@ _PACKAGES = {
     "keras",
     "numpy",
     *TENSORFLOW_PACKAGES,
-    *(each.package for each in REWRITERS),
+    *(rewriter.package for rewriter in REWRITERS),
 }
 _NO_ASCII = re.compile(r"[^\x00-\x7f]")
 _INDEX = 3  # digits, and fewer
@@ -56,10 +56,10 @@ _LENGTH = 6  # bytes of a pseudonym: one collision is likely only among ten mill
 def _fitting(value: object, form: re.Pattern[str]) -> object:
     """A value of the header, or the items of it, that have the form."""
     if isinstance(value, dict):
-        items = {name: _fitting(each, form) for name, each in value.items() if name in _PACKAGES}
-        return {name: each for name, each in items.items() if isinstance(each, str)}
+        items = {name: _fitting(part, form) for name, part in value.items() if name in _PACKAGES}
+        return {name: part for name, part in items.items() if isinstance(part, str)}
     if isinstance(value, list):
-        return [each for each in value if isinstance(each, str) and form.fullmatch(each)]
+        return [part for part in value if isinstance(part, str) and form.fullmatch(part)]
     fits = not isinstance(value, bool) and form.fullmatch(str(value))
     return value if isinstance(value, str | int) and fits else None
 
@@ -123,9 +123,9 @@ class Redactor:
     def pseudonym(self, name: str) -> str:
         """The pseudonym of a name: a word of small letters and digits."""
         digest = hashlib.blake2b(name.encode(), key=self.key, digest_size=_LENGTH).digest()
-        found = "x" + base64.b32encode(digest).decode().rstrip("=").lower()
-        self.names[found] = name
-        return found
+        pseudonym = "x" + base64.b32encode(digest).decode().rstrip("=").lower()
+        self.names[pseudonym] = name
+        return pseudonym
 
     def word(self, token: str, *, free: bool = False) -> str:
         """What is written for a word; in free text, numbers are replaced as well."""
@@ -217,8 +217,8 @@ class Redactor:
         new = pl.Series([change(word) for word in words], dtype=pl.String)
         tokens = tokens.with_columns(pl.col("token").replace_strict(words, new))
         joined = tokens.group_by("row", maintain_order=True).agg(pl.col("token").str.join())
-        rows = pl.DataFrame({"row": pl.arange(0, len(some), dtype=pl.UInt32, eager=True)})
-        replaced = rows.join(joined, "row", "left", maintain_order="left")["token"].fill_null("")
+        index = pl.DataFrame({"row": pl.arange(0, len(some), dtype=pl.UInt32, eager=True)})
+        replaced = index.join(joined, "row", "left", maintain_order="left")["token"].fill_null("")
         return texts.replace_strict(some, replaced, return_dtype=pl.String, default=None)
 
     # ---- lines -----------------------------------------------------------------------------------

@@ -46,11 +46,11 @@ def sarif_text(verdict: dict[str, Any]) -> str:
 
 def _number(results: list[dict[str, Any]]) -> None:
     """Tell results of one subject apart: they are of several lines of the program."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for result in results:
         prints = result["partialFingerprints"]
-        found[prints[_PRINT]] += 1
-        if (count := found[prints[_PRINT]]) > 1:
+        counts[prints[_PRINT]] += 1
+        if (count := counts[prints[_PRINT]]) > 1:
             prints[_PRINT] += f":{count}"
 
 
@@ -59,8 +59,8 @@ def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:
         nowhere: dict[str, Any] = {"source": sources[0], "lines": [], "python": None, "subject": {}}
         return [_result(check["name"], check["text"], nowhere)]
     return [
-        _result(check["name"], text, {**each, "source": each["source"] or sources[0]})
-        for each, text in pair_with_advice(check)
+        _result(check["name"], text, {**violation, "source": violation["source"] or sources[0]})
+        for violation, text in pair_with_advice(check)
     ]
 
 

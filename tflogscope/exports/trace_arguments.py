@@ -50,8 +50,8 @@ def arguments(run: Run, slices: Slices) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     primitives, primitive_texts = _primitives(slices.frame, run.linked_primitives)
     texts = execution_texts(slices.texts)
-    own = ("text", "line", "end_line", "call", "step", "work_us")
-    frame = slices.frame.select(own).with_row_index("slice")
+    names = ("text", "line", "end_line", "call", "step", "work_us")
+    frame = slices.frame.select(names).with_row_index("slice")
     frame = frame.join(primitives, on="slice", how="left", maintain_order="left")
     frame = frame.select(
         pl.coalesce("text", pl.col("primitive_text") + texts.height),
@@ -71,7 +71,7 @@ def execution_texts(texts: pl.DataFrame) -> pl.DataFrame:
     uid = pl.when(pl.col("function_uid").is_not_null()).then(pl.format("_{}", "function_uid"))
     several = texts["source"].n_unique() > 1
     is_rewritten, is_call = pl.col("rewrite") != "none", pl.col("kind") == "call"
-    own = pl.when(pl.col("kind") != "op").then(pl.concat_str(pl.lit(","), "kind"))
+    kind = pl.when(pl.col("kind") != "op").then(pl.concat_str(pl.lit(","), "kind"))
     by_plugin = pl.col("rewrite").is_in(list(BY_ID))
     whose = pl.when(by_plugin).then("rewrite").otherwise(pl.lit("onednn"))
     onednn = pl.when(is_rewritten).then("," + whose)
@@ -91,7 +91,7 @@ def execution_texts(texts: pl.DataFrame) -> pl.DataFrame:
     )
     return named.with_columns(
         name=pl.coalesce(name, pl.lit("(cut off)")),
-        category=pl.concat_str("mode", own, onednn, ignore_nulls=True),
+        category=pl.concat_str("mode", kind, onednn, ignore_nulls=True),
         kernel=pl.when(~is_call).then("kernel"),
         rewrite=pl.when(is_rewritten).then("rewrite"),
         source=pl.when(pl.lit(several)).then("source"),

@@ -36,9 +36,9 @@ def chrome_json(run: Run, made_by: str) -> Iterator[bytes]:
     head = harmless(json.dumps(about))
     yield f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n'.encode()
     yield _names(about["log"], slices.tracks).encode()
-    said, texts = arguments(run, slices)
+    details, texts = arguments(run, slices)
     heads, members = _heads(texts)
-    frame = slices.frame.select("track", "begin_ns", "end_ns", "has_end").hstack(said)
+    frame = slices.frame.select("track", "begin_ns", "end_ns", "has_end").hstack(details)
     for part in frame.iter_slices(_PART_ROWS):
         yield _events(part, heads, members, slices.tracks["tid"])
     yield from _counters(slices, " and ".join(run.rewriters.kernels))

@@ -25,8 +25,8 @@ def folded_stacks(run: Run) -> Iterator[bytes]:
 
     Only executions count: tracing, instantiation and compilation do not.
     """
-    own = own_times(run.slices).drop("work_us")
-    summed = own.filter(pl.col("us") > 0)
+    times = own_times(run.slices).drop("work_us")
+    summed = times.filter(pl.col("us") > 0)
     lines = _paths(run, summed).group_by("path").agg(pl.col("us").sum()).sort("path")
     for part in lines.iter_slices(_PART_ROWS):
         yield "".join(f"{path} {us}\n" for path, us in part.rows()).encode()
@@ -38,7 +38,7 @@ def _paths(run: Run, summed: pl.DataFrame) -> pl.DataFrame:
     stacks = run.stacks["frames"].str.split(";").list.reverse()
     named = summed.join(texts.with_columns(pl.col("text").cast(pl.Int64)), on="text", how="left")
     paths = [
-        ";".join(_frame(each) for each in (*(frames or ()), function, name) if each)
+        ";".join(_frame(part) for part in (*(frames or ()), function, name) if part)
         for frames, function, name in zip(
             stacks.gather(named["stack"]).to_list(),
             named["function"],

@@ -44,9 +44,9 @@ def trace_format(path: str | None, name: str | None) -> str:
         return "chrome"
     file = path.lower().removesuffix(_GZIP)
     if not file.endswith(_NOT_CHROME):
-        for each, suffix in TRACE_FORMATS.items():
+        for form, suffix in TRACE_FORMATS.items():
             if file.endswith(suffix):
-                return each
+                return form
     raise UsageError("not a suffix of a trace format", path, _HINT)
 
 

@@ -71,20 +71,20 @@ _HIDDEN = "***"
 
 def _without_secrets(command: Sequence[str]) -> list[str]:
     """The words of a command, with a mark for what is behind names of secrets, and in URLs."""
-    found, hide = [], False
+    words, hide = [], False
     for word in command:
         name, given, _ = word.partition("=")
         # A program may be a word (`python -c`): only what looks like an option has a value.
         is_option = word.startswith("-") or (given and re.fullmatch(r"[\w.-]+", name))
         is_secret = bool(is_option and _SECRET.search(name))
         if hide and not word.startswith("-"):
-            found.append(_HIDDEN)
+            words.append(_HIDDEN)
         elif is_secret and given:
-            found.append(f"{name}={_HIDDEN}")
+            words.append(f"{name}={_HIDDEN}")
         else:
-            found.append(_URL.sub(_HIDDEN, word))
+            words.append(_URL.sub(_HIDDEN, word))
         hide = is_secret and not given
-    return found
+    return words
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
@@ -105,14 +105,14 @@ def versions(command: Sequence[str]) -> dict[str, str]:
     ask = [command[0], "-c", _ASK]
     with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
         done = subprocess.run(ask, capture_output=True, timeout=20, check=True)
-        found: dict[str, str] = json.loads(done.stdout)
-        return found
+        releases: dict[str, str] = json.loads(done.stdout)
+        return releases
     return {}
 
 
 def header_line(
     command: Sequence[str],
-    found: Mapping[str, str],
+    releases: Mapping[str, str],
     environment: Mapping[str, str],
     calibrated: Mapping[str, float] | None = None,
 ) -> bytes:
@@ -126,7 +126,7 @@ def header_line(
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
     facts = {
-        "versions": dict(found),
+        "versions": dict(releases),
         "command": _without_secrets(command),
         "environment": _settings(environment),
         "started": _moment(now),
@@ -207,8 +207,8 @@ def calibrated(command: Sequence[str], given: Mapping[str, str]) -> dict[str, fl
             )
         lines = clock.read_text().splitlines() if clock.exists() else []
     # Of several processes the one that called it most often.
-    rows = sorted((json.loads(line) for line in lines), key=lambda row: row[1])
-    return {name: round(taken, 1) for name, _, taken in rows}
+    medians = sorted((json.loads(line) for line in lines), key=lambda row: row[1])
+    return {name: round(taken, 1) for name, _, taken in medians}
 
 
 # ---- a file for each of several that a launcher starts at once -----------------------------------
@@ -238,5 +238,5 @@ def log_path(output: Path, environment: Mapping[str, str]) -> Path:
         hint = f"Launchers set one of TF_CONFIG, {', '.join(RANKS)}; {{pid}} needs none."
         raise UsageError("no environment variable gives the rank", str(output), hint)
     host = _UNSAFE.sub("_", platform.node()) or "localhost"
-    known = {"rank": rank or "", "host": host, "pid": str(os.getpid())}
-    return Path(_FIELD.sub(lambda field: known.get(field[1], field[0]), str(output)))
+    values = {"rank": rank or "", "host": host, "pid": str(os.getpid())}
+    return Path(_FIELD.sub(lambda field: values.get(field[1], field[0]), str(output)))

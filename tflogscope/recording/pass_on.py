@@ -119,11 +119,11 @@ class PassOn:
 
         `begins`: how more lines of log begin, those of plug-ins.
         """
-        more = [re.escape(each) for each in begins]
+        more = [re.escape(text) for text in begins]
         self._log_line = re.compile(b"|".join([_LOG_LINE.pattern, *more]))
         self._marks = [re.compile(mark) for mark in (*_MARKS, *more)]
         self._next_marks: list[int] = []  # where the next one of each is in the data
-        self._may_begin = _MAY_BEGIN + b"".join(each[:1] for each in begins)
+        self._may_begin = _MAY_BEGIN + b"".join(text[:1] for text in begins)
         self.has_records = False
         """Whether there was a record that TensorFlow prints at TF_CPP_MIN_LOG_LEVEL=0 only."""
         self._output = output
@@ -161,12 +161,12 @@ class PassOn:
 
     def _after_run(self, data: bytes, start: int) -> int:
         """Where the last line of a run of log begins: what came before it changes nothing."""
-        found = _RUN.match(data, start)
-        if found is None or found.end() == start:
+        match = _RUN.match(data, start)
+        if match is None or match.end() == start:
             return start
         if not self.has_records:
-            self.has_records = _RECORD.search(data, start, found.end()) is not None
-        return data.rfind(b"\n", start, found.end() - 1) + 1 or start
+            self.has_records = _RECORD.search(data, start, match.end()) is not None
+        return data.rfind(b"\n", start, match.end() - 1) + 1 or start
 
     def _after_own(self, data: bytes, start: int) -> int:
         """Where the lines end that are the program's own, or blank and after a line of log."""
@@ -181,8 +181,8 @@ class PassOn:
             return blank.end()
         for number, mark in enumerate(self._marks):
             if self._next_marks[number] < start:
-                found = mark.search(data, start)
-                self._next_marks[number] = found.start() if found else len(data)
+                match = mark.search(data, start)
+                self._next_marks[number] = match.start() if match else len(data)
         end = data.rfind(b"\n", start, min(self._next_marks)) + 1
         if end <= start:
             return start
@@ -276,11 +276,11 @@ class PassOn:
 
     def _place_of(self, head: bytes) -> Write | None:
         """Where a line goes that begins like this."""
-        found = self._log_line.match(head)
-        self._begins_record = found is not None or head.startswith(_ABSL_WARNS)
+        match = self._log_line.match(head)
+        self._begins_record = match is not None or head.startswith(_ABSL_WARNS)
         if self._begins_record:
             self._after_log = True
-            severity = (found["classic"] or found["absl"]) if found else b"W"
+            severity = (match["classic"] or match["absl"]) if match else b"W"
             shown = severity and self._is_shown(severity, head)
             self._record_to = self._errors if shown else None
             return self._record_to

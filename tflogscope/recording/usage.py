@@ -33,9 +33,9 @@ class Usage:
         if began is None or now is None:
             return {}
         passed = [after - before for before, after in zip(began, now, strict=True)]
-        clock, busy, own, children = passed
+        clock, busy, ours, children = passed
         room = clock * (os.cpu_count() or 1)
-        share = (busy - own - children) / room if room else 0.0
+        share = (busy - ours - children) / room if room else 0.0
         return {
             "program_cpu_s": round(children, 3),
             "others_cpu_share": round(min(max(share, 0.0), 1.0), 3),
@@ -46,13 +46,13 @@ def _now() -> _Moment | None:
     """proc(5), /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal."""
     with suppress(OSError, ValueError, IndexError, AttributeError):
         first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
-        ticks = [int(each) for each in first[1:9]]
+        ticks = [int(tick) for tick in first[1:9]]
         busy = sum(ticks) - ticks[3] - ticks[4]
-        own = os.times()
+        times = os.times()
         return _Moment(
             time.monotonic(),
             busy / os.sysconf("SC_CLK_TCK"),
-            own.user + own.system,
-            own.children_user + own.children_system,
+            times.user + times.system,
+            times.children_user + times.children_system,
         )
     return None

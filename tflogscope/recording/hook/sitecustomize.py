@@ -33,5 +33,5 @@ except Exception as error:  # noqa: BLE001  never the program's
 
 # The program's path is as it would be; programs that it starts find this folder by PYTHONPATH.
 _here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  quick to import
-sys.path[:] = [each for each in sys.path if os.path.abspath(each) != _here]  # noqa: PTH100
+sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _here]  # noqa: PTH100
 _run_hidden()

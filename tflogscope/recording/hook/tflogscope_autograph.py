@@ -20,8 +20,8 @@ def moved(module: Any, node: Any, entity: Any) -> dict[int, tuple[Any, Origin]]:
     code = getattr(entity, "__code__", None)
     if code is None or inspect.unwrap(entity) is entity:
         return {}
-    found = (module.anno.getanno(each, module.anno.Basic.ORIGIN, None) for each in ast.walk(node))
-    origins = [each for each in found if each is not None]
+    marks = (module.anno.getanno(part, module.anno.Basic.ORIGIN, None) for part in ast.walk(node))
+    origins = [origin for origin in marks if origin is not None]
     shift = code.co_firstlineno - min((origin.loc.lineno for origin in origins), default=0)
     return {
         id(origin): (origin, (code.co_filename, origin.loc.lineno + shift, code.co_name))
@@ -56,12 +56,12 @@ class Origins:
 
     def _read(self, node: ast.AST, generated: Any) -> Origin | None:
         """Give a node, and what is in it, the line of its origin; the first origin in it."""
-        said = self.of_node(node)
+        origin = self.of_node(node)
         first: Origin | None = None
-        if id(said) in self.moved:
-            first = self.moved[id(said)][1]
-        elif said is not None and said.loc.filename:
-            first = (said.loc.filename, said.loc.lineno, said.function_name or "<lambda>")
+        if id(origin) in self.moved:
+            first = self.moved[id(origin)][1]
+        elif origin is not None and origin.loc.filename:
+            first = (origin.loc.filename, origin.loc.lineno, origin.function_name or "<lambda>")
         children = ast.iter_child_nodes(node), ast.iter_child_nodes(generated)
         for pair in zip(*children):  # noqa: B905
             inner = self._read(*pair)
@@ -90,8 +90,8 @@ class Origins:
         twin = self.twins.get(frame.f_code)
         if twin is not None:
             ours, theirs = _instructions(frame.f_code), _instructions(twin)
-            if [each[0] for each in ours] == [each[0] for each in theirs]:
-                at = sum(each[1] <= frame.f_lasti for each in ours) - 1  # or in a cache behind it
+            if [step[0] for step in ours] == [step[0] for step in theirs]:
+                at = sum(step[1] <= frame.f_lasti for step in ours) - 1  # or in a cache behind it
                 origin = self.origins.get(theirs[at][2])
                 if origin is not None:
                     return origin
@@ -103,12 +103,12 @@ class Origins:
 def _instructions(code: CodeType) -> list[tuple[str, int, int]]:
     """What a code does: name, place and line of its instructions; NOPs are for lines alone."""
     starts, line = dict(dis.findlinestarts(code)), 0
-    found = []
-    for each in dis.get_instructions(code):
-        line = starts.get(each.offset) or line
-        if each.opname not in {"NOP", "EXTENDED_ARG"}:
-            found.append((each.opname, each.offset, line))
-    return found
+    instructions = []
+    for step in dis.get_instructions(code):
+        line = starts.get(step.offset) or line
+        if step.opname not in {"NOP", "EXTENDED_ARG"}:
+            instructions.append((step.opname, step.offset, line))
+    return instructions
 
 
 def _line_of(origin: Origin) -> int:

@@ -99,12 +99,12 @@ class Lines:
     def op(self, args: Sequence[Any], at: int, frame: FrameType) -> None:
         """The op, or function, whose name is argument `at` is about to be run eagerly."""
         self.computed()
-        began, known, name = perf_counter(), len(self.stacks.texts), args[at]
+        began, before, name = perf_counter(), len(self.stacks.texts), args[at]
         if isinstance(name, bytes):
             name = name.decode()
         number = self.stacks.number(frame)
         self.write(f"op {threading.get_native_id()} {self.process}.{number} {name}")
-        if known == len(self.stacks.texts) and len(self.took) < _TIMED:
+        if before == len(self.stacks.texts) and len(self.took) < _TIMED:
             self.took.append(perf_counter() - began)
 
     def ended(self) -> None:
@@ -193,9 +193,9 @@ class Lines:
         """Stop for good: an error here is never the program's."""
         if self.on:
             self.on = False
-            said = word(f"{type(error).__name__}: {error}".replace(" ", "_"))[:NAME]
+            reason = word(f"{type(error).__name__}: {error}".replace(" ", "_"))[:NAME]
             with contextlib.suppress(OSError):
-                self.write(f"off {self.process} {said}")
+                self.write(f"off {self.process} {reason}")
 
 
 def _file_of(descriptor: int) -> tuple[int, int] | None:
@@ -228,10 +228,10 @@ def _of_a_handler(error: Exception) -> bool:
 
 def _nodes(graph: Any) -> dict[str, int]:
     """The stacks of a graph's nodes, by their names."""
-    found: dict[str, int] | None = getattr(graph, "_tflogscope_nodes", None)
-    if found is None:
-        found = graph._tflogscope_nodes = {}  # noqa: SLF001
-    return found
+    nodes: dict[str, int] | None = getattr(graph, "_tflogscope_nodes", None)
+    if nodes is None:
+        nodes = graph._tflogscope_nodes = {}  # noqa: SLF001
+    return nodes
 
 
 def _forward(frame: FrameType | None) -> int:

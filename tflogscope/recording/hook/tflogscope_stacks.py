@@ -109,22 +109,22 @@ class Stacks:
             self.known = ({}, {})
         (codes, stacks), first = self.known, frame
         key: list[int | str] = []
-        own, entered = False, ""
+        owned, entered = False, ""
         while frame is not None:
             code = frame.f_code
             _, is_own, mark, package = codes.get(id(code)) or self._kind(code, frame, codes)
             if mark and not (key and key[-1] == mark):
                 key.append(mark)
             if is_own:
-                if entered and not own:
+                if entered and not owned:
                     key.append(entered)
-                own = True
+                owned = True
                 key.append(id(code))
                 key.append(frame.f_lasti)
             if package is not None:
                 entered = package
             frame = frame.f_back
-        if not own:
+        if not owned:
             return 0
         number = stacks.get(tuple(key))
         if number is None:
@@ -134,37 +134,37 @@ class Stacks:
     def _kind(self, code: CodeType, frame: FrameType, codes: _Codes) -> _Kind:
         """Whether a frame is the user's own, what it says ("": nothing), and its package."""
         name, module = code.co_filename, str(frame.f_globals.get("__name__", ""))
-        own, mark = True, ""
+        is_own, mark = True, ""
         package: str | None = ""
         origins = self.generated.get(name)
         if origins:  # AutoGraph rewrites functions of Keras, too
             name, module = origins.file, ""
         if name.startswith("<"):  # `<string>` is the program with `python -c`, else it is called
             main = getattr(sys.modules.get("__main__"), "__file__", None) is None
-            own = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
-            package = "" if own else None
+            is_own = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
+            package = "" if is_own else None
         else:
             path = os.path.abspath(name).replace(os.sep, "/")  # noqa: PTH100
             top = module.partition(".")[0]
             outside = top in _LIBRARIES or "__autograph_generated" in path
-            packaged = any(each in path for each in _PACKAGES)
+            packaged = any(part in path for part in _PACKAGES)
             if outside or packaged or path.startswith(self.installed):
-                own, mark = False, _mark(path, code.co_name)
-                known = packaged and top not in _DECORATORS
-                package = "" if outside else module if known else None
-        if own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
+                is_own, mark = False, _mark(path, code.co_name)
+                named = packaged and top not in _DECORATORS
+                package = "" if outside else module if named else None
+        if is_own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
             mark = "metric"
-        found = codes[id(code)] = (code, own, mark, package)  # a code that is kept keeps its id
-        return found
+        kind = codes[id(code)] = (code, is_own, mark, package)  # a code that is kept keeps its id
+        return kind
 
     def _new(self, frame: FrameType | None, codes: _Codes) -> int:
         frames: list[object] = []
         entered, nearest = "", True
         while frame is not None and len(frames) < _FRAMES:
-            _, own, mark, package = codes.get(id(frame.f_code), (None, False, "", ""))
+            _, is_own, mark, package = codes.get(id(frame.f_code), (None, False, "", ""))
             if mark and (not frames or frames[-1] != mark):
                 frames.append(mark)
-            if own:
+            if is_own:
                 if entered and nearest:
                     frames.append(f"package:{entered}")
                 nearest = False
@@ -207,13 +207,13 @@ def _installed() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     paths = [sysconfig.get_paths().get(name) for name in names]
     paths += [os.path.dirname(os.__file__), os.path.dirname(__file__)]  # noqa: PTH120
-    known = {os.path.abspath(path).replace(os.sep, "/") + "/" for path in paths if path}  # noqa: PTH100
-    return tuple(sorted(known))
+    folders = {os.path.abspath(path).replace(os.sep, "/") + "/" for path in paths if path}  # noqa: PTH100
+    return tuple(sorted(folders))
 
 
 def _mark(path: str, function: str) -> str:
     """What a frame of TensorFlow or Keras says; "": nothing."""
-    if not any(f"/{each}/" in path for each in (*_LIBRARIES, "multiprocessing")):
+    if not any(f"/{name}/" in path for name in (*_LIBRARIES, "multiprocessing")):
         return ""  # of another package, with folders of the same names
     for part, mark, *functions in _MARKS:
         if part in path and (not functions or function in functions[0]):
@@ -225,8 +225,8 @@ def _is_metric(value: object) -> bool:
     """Whether this is a metric of Keras, or of a class that the program derived from it."""
     classes = type(value).__mro__
     return any(
-        each.__name__ == "Metric" and each.__module__.partition(".")[0] in _LIBRARIES
-        for each in classes
+        base.__name__ == "Metric" and base.__module__.partition(".")[0] in _LIBRARIES
+        for base in classes
     )
 
 
@@ -239,5 +239,5 @@ def _cell(name: str) -> str:
 
 def word(text: str) -> str:
     """Text that is a word, whatever is in it, and that looks like no record."""
-    text = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    text = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
     return text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")

@@ -38,9 +38,9 @@ class Numbers:
 
     def of(self, thing: object) -> int:
         """The number of an object, a new one if it is seen for the first time."""
-        found = self.known.get(id(thing))
-        if found is not None and (found[0] is None or found[0]() is thing):
-            return found[1]
+        entry = self.known.get(id(thing))
+        if entry is not None and (entry[0] is None or entry[0]() is thing):
+            return entry[1]
         number = next(self.last)
         try:
             reference = weakref.ref(thing)
@@ -91,20 +91,20 @@ class Traces:
             text = repr(value)
             return text if len(text) <= _LENGTH else text[:_LENGTH] + "…"
         if depth < _DEPTH and isinstance(value, (list, tuple)):
-            inside = [self.spelled(each, depth + 1) for each in value]
+            inside = [self.spelled(part, depth + 1) for part in value]
             if len(set(inside)) == 1:
                 return f"{kind.__name__} of {len(inside)} {inside[0]}"
             return f"{kind.__name__}({_few(inside)})"
         if depth < _DEPTH and kind is dict:
-            pairs = ((_key(key), self.spelled(each, depth + 1)) for key, each in value.items())
-            inside = [f"{key}: {each}" for key, each in pairs]
+            pairs = ((_key(key), self.spelled(part, depth + 1)) for key, part in value.items())
+            inside = [f"{key}: {part}" for key, part in pairs]
             return f"dict({_few(inside)})"
-        known = ""
+        name = ""
         if issubclass(type(kind), enum.EnumMeta):
-            known = f"{kind.__name__}.{object.__getattribute__(value, '_name_')}"
+            name = f"{kind.__name__}.{object.__getattribute__(value, '_name_')}"
         elif str(kind.__module__).partition(".")[0] in _LIBRARIES:
-            known = self._tensor(value, depth)
-        return known or f"{kind.__name__} object {self.values.of(value)}"
+            name = self._tensor(value, depth)
+        return name or f"{kind.__name__} object {self.values.of(value)}"
 
     def _tensor(self, value: Any, depth: int) -> str:
         dtype = getattr(value, "dtype", None)
@@ -175,14 +175,14 @@ def _named(function: Any, code: Any, bound: int, args: Any, kwargs: Any) -> Dict
         given[names[index] if index < len(names) else f"argument {index + 1}"] = value
     given.update(kwargs)
     order = [name for name in names if name in given]
-    return {each: given[each] for each in [*order, *(each for each in given if each not in order)]}
+    return {name: given[name] for name in [*order, *(name for name in given if name not in order)]}
 
 
 def _closure(function: Any) -> Tuple[int, ...]:  # noqa: UP006
-    found = []
+    ids = []
     for cell in getattr(function, "__closure__", None) or ():
         try:
-            found.append(id(cell.cell_contents))
+            ids.append(id(cell.cell_contents))
         except ValueError:  # empty as yet
-            found.append(0)
-    return tuple(found)
+            ids.append(0)
+    return tuple(ids)
