@@ -53,17 +53,17 @@ class Causes:
     @cached_property
     def own(self) -> pl.Series:
         """Whether TensorFlow or Keras asked for each dispatch itself (`CauseRule.own`)."""
-        own = pl.Series([*(rule.own for rule in self.rules), False])
-        return own[self.rule % len(own)]
+        is_own = pl.Series([*(rule.own for rule in self.rules), False])
+        return is_own[self.rule % len(is_own)]
 
     @cached_property
     def proven_at(self) -> Integers:
         """The line of the record that proves the cause of each dispatch: its own, or another's."""
-        found = self.at.copy()
+        places = self.at.copy()
         for number, rule in enumerate(self.rules):
             here = np.flatnonzero(self.rule == number)
-            found[here] = self.proof.get(rule.id, self.at)[here]
-        return found
+            places[here] = self.proof.get(rule.id, self.at)[here]
+        return places
 
 
 def read_causes(
@@ -80,27 +80,27 @@ def read_causes(
     rule = np.full(eager.height, len(grammar.rules) - 1, np.int64)
     proof = _proofs(grammar, ops, eager.height)
     if not lines.stacks.is_empty():
-        for each in grammar.rules:
-            if each.frames:
-                proof[each.id][without_frames(lines, each.frames)] = -1
+        for entry in grammar.rules:
+            if entry.frames:
+                proof[entry.id][without_frames(lines, entry.frames)] = -1
     for number in reversed(range(len(grammar.rules))):
         if (at := proof.get(grammar.rules[number].id)) is not None:
             rule[at >= 0] = number
     rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
     if serves(events):
-        rule[:] = [each.id for each in grammar.rules].index("other-process")
+        rule[:] = [candidate.id for candidate in grammar.rules].index("other-process")
     else:
-        rule[_fetches(executions)] = [each.id for each in grammar.rules].index("no-program")
+        rule[_fetches(executions)] = [other.id for other in grammar.rules].index("no-program")
     rule[where(eager["is_call"])] = -1
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
         return causes
     proven = frame_rules(lines, eager["op"], causes.names)
-    for number, each in enumerate(grammar.rules):
-        row = where((proven == each.id) & ((causes.names != each.cause) | (causes.own != each.own)))
+    for number, spec in enumerate(grammar.rules):
+        row = where((proven == spec.id) & ((causes.names != spec.cause) | (causes.own != spec.own)))
         rule[row] = number
-        if each.id in proof:
-            proof[each.id][row] = causes.at[row]
+        if spec.id in proof:
+            proof[spec.id][row] = causes.at[row]
     return Causes(causes.at, grammar.rules, rule, proof)
 
 
@@ -110,10 +110,10 @@ def _fetches(executions: Executions) -> Integers:
     python/distribute/coordinator/values.py, RemoteValueImpl.fetch.
     """
     eager, runs = executions.dispatches.eager, executions.dispatches.runs
-    own = rows(eager[["op", "device"]], runs["dispatch"])
+    of_runs = rows(eager[["op", "device"]], runs["dispatch"])
     task = r"^(/job:[^/]+(?:/replica:\d+)?/task:\d+)"
-    elsewhere = runs["device"].str.extract(task) != own["device"].str.extract(task)
-    return np.unique(runs["dispatch"].filter((own["op"] == "Identity") & elsewhere).to_numpy())
+    elsewhere = runs["device"].str.extract(task) != of_runs["device"].str.extract(task)
+    return np.unique(runs["dispatch"].filter((of_runs["op"] == "Identity") & elsewhere).to_numpy())
 
 
 def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Integers]:
@@ -121,15 +121,15 @@ def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Inte
     (number,) = alike(ops.word.to_frame())  # 0: between two threads
     values, first, code = np.unique(number, return_index=True, return_inverse=True)
     codes = Codes(grammar.words, ops.word[first[values > 0]], code - (0 in values))
-    shown = [(rule.id, each) for rule in grammar.rules for each in rule.shown]
-    spans = codes.find([(each.ops, each.within) for _, each in shown])
+    shown = [(rule.id, pattern) for rule in grammar.rules for pattern in rule.shown]
+    spans = codes.find([(pattern.ops, pattern.within) for _, pattern in shown])
     is_op = ops.row >= 0
     at, row = np.append(ops.at, -1), ops.row[is_op]
-    found = {id_: np.full(height, -1) for id_, _ in shown}
+    proof_at = {id_: np.full(height, -1) for id_, _ in shown}
     for (id_, _), span in zip(shown, spans, strict=True):
         # Of several proofs the last one counts; lines of one thread are in order.
-        found[id_][row] = np.maximum(found[id_][row], at[span.spread(len(codes))][is_op])
-    return found
+        proof_at[id_][row] = np.maximum(proof_at[id_][row], at[span.spread(len(codes))][is_op])
+    return proof_at
 
 
 # ---- causes that a frame of the stack proves, in logs with the lines of `record` -----------------
@@ -173,14 +173,14 @@ def _runs_its_own(module: pl.Expr) -> pl.Expr:
 
 def _own() -> pl.Expr:
     """The frames of TensorFlow and Keras between an op and the nearest frame of the program."""
-    own = pl.col("frames").str.extract(r"^((?:<\w+>;)*)")
-    return own.str.strip_chars("<>;").str.split(">;<")
+    inner = pl.col("frames").str.extract(r"^((?:<\w+>;)*)")
+    return inner.str.strip_chars("<>;").str.split(">;<")
 
 
 def without_frames(lines: PythonLines, frames: Sequence[str]) -> Integers:
     """The eager ops whose stacks are known, with none of these frames between op and program."""
-    own = lines.stacks.select(_own().list.set_intersection(list(frames)).list.len() == 0)
-    return where(own.to_series()[lines.of_dispatches].fill_null(value=False))
+    lacking = lines.stacks.select(_own().list.set_intersection(list(frames)).list.len() == 0)
+    return where(lacking.to_series()[lines.of_dispatches].fill_null(value=False))
 
 
 def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Series:

@@ -143,7 +143,7 @@ def _tags(executions: Executions, kernels: pl.DataFrame, tagged: Mapping[str, st
     What adds to a variable is `integer` but where its kernel shows another type.
     """
     op = executions.dispatches.eager["op"]
-    found = pl.Series([None], dtype=pl.String).new_from_index(0, len(op))
+    of_variables = pl.Series([None], dtype=pl.String).new_from_index(0, len(op))
     name, scope = pl.col("name"), pl.col("name").str.extract(r"^(.*?/)", 1)
     of_variable = {
         "unnamed": name.is_null(),
@@ -162,10 +162,10 @@ def _tags(executions: Executions, kernels: pl.DataFrame, tagged: Mapping[str, st
             pl.when(holds).then(pl.lit(f":{tag}")).otherwise(pl.lit(""))
             for tag, holds in tags.items()
         ]
-        known = _kernels(executions, kernels, row, kind)
-        words = known.select(pl.concat_str(pl.lit(kind), *parts)).to_series()
-        found = found.scatter(row, words)
-    return found
+        facts = _kernels(executions, kernels, row, kind)
+        words = facts.select(pl.concat_str(pl.lit(kind), *parts)).to_series()
+        of_variables = of_variables.scatter(row, words)
+    return of_variables
 
 
 def _kernels(
@@ -179,7 +179,7 @@ def _kernels(
     """
     eager, runs = executions.dispatches
     run = first_with(runs["dispatch"].to_numpy(), eager.height)[row]
-    handle, asked = rows(runs[["handle"]], run), rows(eager[["at"]], row)
+    handle, dispatched = rows(runs[["handle"]], run), rows(eager[["at"]], row)
     attributes = pl.col("attributes")
     made = kernels.filter(pl.col("op") == kind).select(
         "at",
@@ -188,6 +188,6 @@ def _kernels(
         real=~attributes.str.contains(r"\bdtype=DT_U?INT"),
     )
     if not handle["handle"].count() and kind == "VarHandleOp":
-        return rows(made, first_with(first_after(made[["at"]], asked), len(row)))
-    found = row_with(handle, rows(handle, last_before(made[["at"]], asked)))
-    return rows(made, np.where(handle["handle"].is_null(), -1, found))
+        return rows(made, first_with(first_after(made[["at"]], dispatched), len(row)))
+    kernel = row_with(handle, rows(handle, last_before(made[["at"]], dispatched)))
+    return rows(made, np.where(handle["handle"].is_null(), -1, kernel))

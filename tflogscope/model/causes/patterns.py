@@ -60,7 +60,7 @@ class Vocabulary:
     def __init__(self, named: Mapping[str, str], patterns: Iterable[str]) -> None:
         self._named = named
         self.patterns = {pattern: self._expanded(pattern) for pattern in patterns}
-        found = {
+        words = {
             part
             for pattern in self.patterns.values()
             for token in _tokens(pattern)
@@ -68,23 +68,23 @@ class Vocabulary:
             for part in self.alternatives(token["word"].removeprefix("~"))
         }
         self._plain: dict[str, list[tuple[str, set[str]]]] = {}
-        for word in sorted(found):
+        for word in sorted(words):
             name, *tags = word.split(":")
             self._plain.setdefault(name, []).append((word, set(tags)))
-        self._matching = [(word, re.compile(word[1:-1])) for word in sorted(found) if "/" in word]
+        self._matching = [(word, re.compile(word[1:-1])) for word in sorted(words) if "/" in word]
 
     def allowing(self, op: str) -> frozenset[str]:
         """The single words that allow an op: with some of its tags, or none."""
         name, *tags = op.split(":")
         plain = {word for word, needed in self._plain.get(name, ()) if needed <= {*tags}}
-        return frozenset(plain | {word for word, each in self._matching if each.fullmatch(name)})
+        return frozenset(plain | {word for word, form in self._matching if form.fullmatch(name)})
 
     def alternatives(self, word: str) -> list[str]:
         """The ops that a word allows: `Cast` itself, or each of those that `{casts}` names."""
         if not word.startswith("{"):
             return [word]
         inside = self._named[word[1:-1]]
-        return [part for each in inside.split("|") for part in self.alternatives(each.strip())]
+        return [part for option in inside.split("|") for part in self.alternatives(option.strip())]
 
     def _expanded(self, pattern: str) -> str:
         while (
@@ -122,34 +122,34 @@ class Codes:
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
         self._asked: dict[str, Booleans] = {}
         self._classes: dict[str, str] = {}
-        kind = np.array([*(self._kinds[each] for each in allowing), 0], np.uint32)
+        kind = np.array([*(self._kinds[allowed] for allowed in allowing), 0], np.uint32)
         self._codes = kind[code] + np.uint32(END)
 
     def __len__(self) -> int:
         return len(self._codes)
 
-    def find(self, asked: Sequence[tuple[str, str | None]]) -> list[Spans]:
+    def find(self, patterns: Sequence[tuple[str, str | None]]) -> list[Spans]:
         """Return where patterns match, each within the brackets of another one if that is given."""
-        found = [_NOWHERE] * len(asked)
-        outer = list(dict.fromkeys(within for _, within in asked if within is not None))
+        matches = [_NOWHERE] * len(patterns)
+        outer = list(dict.fromkeys(within for _, within in patterns if within is not None))
         texts = {"": _as_text(self._codes)}
         if outer:
             spans = self.find([(pattern, None) for pattern in outer])
             texts |= {within: self._inside(span) for within, span in zip(outer, spans, strict=True)}
         marked = []
-        for number, (pattern, within) in enumerate(asked):
+        for number, (pattern, within) in enumerate(patterns):
             tokens = _tokens(self._words.patterns[pattern])
             if not self._can_match(tokens):
                 continue
             if within is None and [token["mark"] for token in tokens] == ["[", None, "]"]:
                 place = np.flatnonzero(self._allowed(tokens[1]["word"])[self._codes - END])
-                found[number] = Spans(place, place + 1, place)
+                matches[number] = Spans(place, place + 1, place)
                 continue
             text = pl.col(within or "").str
             marked.append(text.replace_all(*self._compiled(tokens)).alias(str(number)))
-        for each in pl.DataFrame(texts).select(marked):
-            found[int(each.name)] = self._spans(each.item(), asked[int(each.name)][0])
-        return found
+        for column in pl.DataFrame(texts).select(marked):
+            matches[int(column.name)] = self._spans(column.item(), patterns[int(column.name)][0])
+        return matches
 
     def _spans(self, marked: str, pattern: str) -> Spans:
         """What a text says in which a pattern put its marks."""

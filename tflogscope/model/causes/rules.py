@@ -73,8 +73,8 @@ def cause_grammar() -> CauseGrammar:
     """Read the rules; those of eager ops from the surest to what remains when no other fits."""
     content = packaged_toml("causes.toml")
     rules = tuple(_rule(**entry) for entry in content["rule"])
-    shown = [each for rule in rules for each in rule.shown]
-    patterns = {each.ops for each in shown} | {each.within for each in shown if each.within}
+    shown = [proof for rule in rules for proof in rule.shown]
+    patterns = {proof.ops for proof in shown} | {proof.within for proof in shown if proof.within}
     return CauseGrammar(
         {entry["id"]: Cause(**entry) for entry in content["cause"]},
         rules,
@@ -88,7 +88,7 @@ def cause_grammar() -> CauseGrammar:
 def _rule(
     *, shown: Sequence[dict[str, str]] = (), frames: Sequence[str] = (), **entry: Any
 ) -> CauseRule:
-    return CauseRule(**entry, shown=tuple(Shown(**each) for each in shown), frames=tuple(frames))
+    return CauseRule(**entry, shown=tuple(Shown(**row) for row in shown), frames=tuple(frames))
 
 
 @cache

@@ -58,8 +58,8 @@ class Summary:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self._made:
             raise AttributeError(name)
-        found = vars(self)[name] = self._made[name]()
-        return found
+        fact = vars(self)[name] = self._made[name]()
+        return fact
 
     def facts(self) -> dict[str, Any]:
         """All of them, by name."""

@@ -58,9 +58,9 @@ def only(table: pl.DataFrame | pl.Series, condition: pl.Series) -> pl.DataFrame 
     return pl.DataFrame([column.filter(condition) for column in table.get_columns()])
 
 
-def is_among(numbers: pl.Series, known: pl.Series | Integers | Sequence[int]) -> pl.Series:
+def is_among(numbers: pl.Series, wanted: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
-    among = pl.Series(known).cast(numbers.dtype, strict=False).implode()
+    among = pl.Series(wanted).cast(numbers.dtype, strict=False).implode()
     return holds(numbers.is_in(among))
 
 
@@ -98,9 +98,9 @@ def filled(column: pl.Series, missing: int = -1) -> Integers:
 
 def first_with(numbers: Integers, height: int) -> Integers:
     """For each of `height` rows the place in `numbers` that has its number first; -1: none has."""
-    found = np.full(height + 1, -1)  # the last place is that of the numbers -1
-    found[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    return found[:-1]
+    first = np.full(height + 1, -1)  # the last place is that of the numbers -1
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return first[:-1]
 
 
 def alike(*frames: pl.DataFrame) -> list[Integers]:
@@ -132,9 +132,9 @@ def begins(*columns: Integers) -> Booleans:
 
 def ranks(*keys: NDArray[np.generic]) -> Integers:
     """The place of each row in the order of its keys, of which the last one goes first."""
-    found = np.empty(len(keys[0]), np.int64)
-    found[np.lexsort(keys)] = np.arange(len(found))
-    return found
+    place = np.empty(len(keys[0]), np.int64)
+    place[np.lexsort(keys)] = np.arange(len(place))
+    return place
 
 
 def running(values: NDArray[np.generic], new: Booleans) -> Integers:
@@ -153,38 +153,38 @@ def _integers(columns: Sequence[pl.Series]) -> Integers:
     return np.array(np.nan_to_num(codes, nan=-1), np.int64) + 1
 
 
-def row_with(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
-    """For each row of `asked` the first row of `table` with the same keys; -1: none has them."""
-    mine, its = alike(asked, table)
+def row_with(left: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `left` the first row of `table` with the same keys; -1: none has them."""
+    mine, its = alike(left, table)
     values, first = np.unique(its, return_index=True)
     place = np.searchsorted(values, mine)
-    known = np.append(values, -1)[place] == mine
-    return np.where(known, np.append(first, -1)[place], -1)
+    same = np.append(values, -1)[place] == mine
+    return np.where(same, np.append(first, -1)[place], -1)
 
 
-def last_before(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
-    """For each row of `asked` the last row of `table` before it with the same keys; -1: none.
+def last_before(left: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `left` the last row of `table` before it with the same keys; -1: none.
 
     The first column of both is the place in the log, the others are the keys. Rows may be in any
     order, and a row at the same place is not before it.
     """
-    return _nearest(asked, table, 1)
+    return _nearest(left, table, 1)
 
 
-def first_after(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
-    """For each row of `asked` the first row of `table` after it: see `last_before`."""
-    return _nearest(asked, table, -1)
+def first_after(left: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `left` the first row of `table` after it: see `last_before`."""
+    return _nearest(left, table, -1)
 
 
-def _nearest(asked: pl.DataFrame, table: pl.DataFrame, sign: int) -> Integers:
-    found = np.full(asked.height, -1)
-    if asked.is_empty() or table.is_empty():
-        return found
-    place, key = places_and_keys(asked, table)
+def _nearest(left: pl.DataFrame, table: pl.DataFrame, sign: int) -> Integers:
+    nearest = np.full(left.height, -1)
+    if left.is_empty() or table.is_empty():
+        return nearest
+    place, key = places_and_keys(left, table)
     order = np.lexsort((sign * place, key))  # what is asked for comes first at the same place
-    is_asked = order < asked.height
+    is_asked = order < left.height
     last = np.maximum.accumulate(np.where(is_asked, -1, np.arange(len(order))))
     row = order[last]  # wrong where last is -1, or of another key
-    known = is_asked & (last >= 0) & (key[row] == key[order])
-    found[order[known]] = row[known] - asked.height
-    return found
+    matched = is_asked & (last >= 0) & (key[row] == key[order])
+    nearest[order[matched]] = row[matched] - left.height
+    return nearest

@@ -86,11 +86,11 @@ def first_open(
     """
     edges = np.unique(np.clip(np.concatenate([[first, last], begin, end]), first, last))
     kinds = int(order.max()) + 1 if len(order) else 0
-    found = np.full(len(edges) - 1, kinds)
+    least = np.full(len(edges) - 1, kinds)
     for kind in reversed(range(kinds)):
-        own = order == kind
-        found[covered(begin[own], end[own], edges) > 0] = kind
-    return edges, found
+        of_kind = order == kind
+        least[covered(begin[of_kind], end[of_kind], edges) > 0] = kind
+    return edges, least
 
 
 def gaps(begin: Integers, end: Integers, first: int, last: int) -> tuple[Integers, Integers]:

@@ -134,7 +134,7 @@ def is_rewritten(kernel: pl.Expr) -> pl.Expr:
 def rewrite_of_kernel(kernel: pl.Expr) -> pl.Expr:
     """Return what made a kernel, from its name: `none`, `layout`, `remapper` or a plug-in's id."""
     by_plugin = [
-        pl.when(kernel.str.contains(each.pattern)).then(pl.lit(each.id)) for each in REWRITERS
+        pl.when(kernel.str.contains(plugin.pattern)).then(pl.lit(plugin.id)) for plugin in REWRITERS
     ]
     return pl.coalesce(
         pl.when(kernel.is_in(REMAPPER_KERNELS)).then(pl.lit("remapper")),
@@ -150,10 +150,10 @@ def op_of_kernel(kernel: pl.Expr) -> pl.Expr:
     native = kernel.str.replace(r"^_Mkl(?:Native|Eager)?", "")
     onednn = pl.when(rewritten).then(native.replace(_FUSED_AND_MERGED))
     by_plugin = [
-        pl.when(kernel.str.contains(each.pattern) & ~kernel.is_in(each.alone)).then(
-            _op_of_plugin(kernel, each)
+        pl.when(kernel.str.contains(plugin.pattern) & ~kernel.is_in(plugin.alone)).then(
+            _op_of_plugin(kernel, plugin)
         )
-        for each in REWRITERS
+        for plugin in REWRITERS
     ]
     return pl.coalesce(onednn, *by_plugin, kernel)
 
@@ -163,5 +163,5 @@ def _op_of_plugin(kernel: pl.Expr, rewriter: Rewriter) -> pl.Expr:
     native = kernel.str.replace(rewriter.pattern, "")
     fused = native.str.starts_with("Fused") & ~native.is_in(list(rewriter.ops))
     named = pl.when(fused).then("_" + native).otherwise(native)
-    known = list(rewriter.kernel_ops)
-    return pl.when(kernel.is_in(known)).then(kernel.replace(rewriter.kernel_ops)).otherwise(named)
+    kernels = list(rewriter.kernel_ops)
+    return pl.when(kernel.is_in(kernels)).then(kernel.replace(rewriter.kernel_ops)).otherwise(named)

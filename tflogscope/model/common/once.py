@@ -15,9 +15,9 @@ def once(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
 
     @wraps(function)
     def kept(of: _Of) -> _Found:
-        found: dict[Callable[[_Of], _Found], Any] = of.__dict__.setdefault("_once", {})
-        if function not in found:
-            found[function] = function(of)
-        return found[function]  # type: ignore[no-any-return]
+        values: dict[Callable[[_Of], _Found], Any] = of.__dict__.setdefault("_once", {})
+        if function not in values:
+            values[function] = function(of)
+        return values[function]  # type: ignore[no-any-return]
 
     return kept

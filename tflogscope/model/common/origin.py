@@ -61,10 +61,10 @@ def header_of(text: bytes) -> dict[str, Any] | None:
         return None
     line = text[len(RECORD_MARK) : _LONGEST_HEADER].split(b"\n", 1)[0]
     try:
-        found = json.loads(line)
+        header = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return header if isinstance(header, dict) else None
 
 
 def footer_of(text: bytes) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def footer_of(text: bytes) -> dict[str, Any]:
     `text` is the end of a log.
     """
     line = text[text.rfind(b"\n", 0, -1) + 1 :]
-    found = header_of(line) or {}
-    return found if isinstance(found.get("status"), int) else {}
+    footer = header_of(line) or {}
+    return footer if isinstance(footer.get("status"), int) else {}
 
 
 def has_end(header: Mapping[str, Any] | None, ends: Sequence[bytes]) -> bool:
@@ -84,8 +84,8 @@ def has_end(header: Mapping[str, Any] | None, ends: Sequence[bytes]) -> bool:
     """
     versions = (header or {}).get("versions")
     release = versions.get("tflogscope") if isinstance(versions, dict) else None
-    found = re.match(r"(\d{1,4})\.(\d{1,4})\.", str(release))
-    if found is None or (int(found[1]), int(found[2])) < _WRITES_ENDS:
+    match = re.match(r"(\d{1,4})\.(\d{1,4})\.", str(release))
+    if match is None or (int(match[1]), int(match[2])) < _WRITES_ENDS:
         return True
     return any(footer_of(end) for end in ends)
 
@@ -103,14 +103,14 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
     versions = (header or {}).get("versions")
     if not isinstance(versions, dict):
         return None
-    found = (versions.get(name) for name in TENSORFLOW_PACKAGES)
-    return next((version for version in found if isinstance(version, str)), None)
+    named = (versions.get(name) for name in TENSORFLOW_PACKAGES)
+    return next((version for version in named if isinstance(version, str)), None)
 
 
 def simulated_release(header: Mapping[str, Any] | None) -> str | None:
     """The release of TensorFlow whose log `tflogscope simulate` wrote; None: it did not."""
-    found = (header or {}).get("simulated")
-    return found if isinstance(found, str) and found else None
+    release = (header or {}).get("simulated")
+    return release if isinstance(release, str) and release else None
 
 
 def read_moment(written: Mapping[str, Any] | None, name: str) -> int | None:
@@ -119,10 +119,10 @@ def read_moment(written: Mapping[str, Any] | None, name: str) -> int | None:
     `written` is the line of `read_header` or `footer_of`. None: it doesn't say it to the ms.
     """
     try:
-        found = datetime.strptime((written or {})[name], "%Y-%m-%dT%H:%M:%S.%f%z")
+        moment = datetime.strptime((written or {})[name], "%Y-%m-%dT%H:%M:%S.%f%z")
     except (KeyError, TypeError, ValueError):
         return None
-    return round(found.replace(tzinfo=UTC).timestamp() * 1e6)
+    return round(moment.replace(tzinfo=UTC).timestamp() * 1e6)
 
 
 def task_of(settings: object) -> tuple[str, int] | None:
@@ -144,7 +144,7 @@ def place_of(settings: object) -> tuple[str | None, int | None]:
     if not isinstance(settings, Mapping):
         return None, None
     ranks = (settings.get(name) for name in RANKS)
-    known = (number for rank in ranks if (number := whole(str(rank))) is not None)
+    numbers = (number for rank in ranks if (number := whole(str(rank))) is not None)
     try:
         facts = json.loads(settings.get("TF_CONFIG") or "")
         kind, index = facts["task"]["type"], whole(str(facts["task"]["index"]))
@@ -152,17 +152,17 @@ def place_of(settings: object) -> tuple[str | None, int | None]:
         host = cluster[kind][index]  # None: TypeError
         before = len(cluster.get("chief", ())) if kind == "worker" else 0
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return None, next(known, None)
+        return None, next(numbers, None)
     return str(host), before + (index or 0) if kind in ("chief", "worker") else None
 
 
 def calibrated_of(header: Mapping[str, Any] | None) -> dict[str, float]:
     """What later calls took in a run without a log, in µs, by function (`record --calibrate`)."""
-    found = (header or {}).get("calibrated")
-    if not isinstance(found, dict):
+    times = (header or {}).get("calibrated")
+    if not isinstance(times, dict):
         return {}
     return {
         name: float(taken)
-        for name, taken in found.items()
+        for name, taken in times.items()
         if isinstance(taken, int | float) and 0 < taken < _LONGEST_CALL
     }

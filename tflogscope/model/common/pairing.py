@@ -40,9 +40,9 @@ def match_in_order(first: pl.DataFrame, second: pl.DataFrame) -> Integers:
     order = np.argsort(place, kind="stable")
     is_first = order < first.height
     one, two = order[is_first], order[~is_first] - first.height
-    found = np.full(second.height, -1)
-    found[two] = np.append(one, -1)[matched(key[order], is_first)]
-    return found
+    row = np.full(second.height, -1)
+    row[two] = np.append(one, -1)[matched(key[order], is_first)]
+    return row
 
 
 def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> Integers:
@@ -51,7 +51,7 @@ def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> I
     Both have a thread (-1: not printed) behind the place. On one thread spans nest; where threads
     are not printed and nothing nests, the first opened is taken as the first closed.
     """
-    found = np.full(starts.height, -1)
+    end = np.full(starts.height, -1)
     place, thread = places_and_keys(starts, ends)
     order = np.lexsort((place, thread))
     is_end = order >= starts.height
@@ -63,5 +63,5 @@ def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> I
     by_level = np.lexsort((level, thread[order]))
     order, is_end, level = order[by_level], is_end[by_level], level[by_level]
     closed = ~is_end[:-1] & is_end[1:] & ~begins(thread[order], level)[1:]
-    found[order[:-1][closed]] = order[1:][closed] - starts.height
-    return found
+    end[order[:-1][closed]] = order[1:][closed] - starts.height
+    return end

@@ -94,13 +94,13 @@ def _others_share(events: Events) -> float | None:
 
 def _span(events: Events) -> tuple[int | None, int | None]:
     """The first and the last time; in a log of no execution also those of oneDNN's lines."""
-    known = [time for time in events.time_span() if time is not None]
+    edges = [time for time in events.time_span() if time is not None]
     if not events.runs.height and "executing_op" not in events.seen:
         times = events.primitives["time"].drop_nulls()
         if times.len():
             zone = utc_offset(events)
-            known += [int(times.min()) + zone, int(times.max()) + zone]  # type: ignore[arg-type]
-    return min(known, default=None), max(known, default=None)
+            edges += [int(times.min()) + zone, int(times.max()) + zone]  # type: ignore[arg-type]
+    return min(edges, default=None), max(edges, default=None)
 
 
 def _joined(values: pl.Series) -> str | None:

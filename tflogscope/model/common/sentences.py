@@ -39,8 +39,8 @@ class Words(string.Formatter):
 
     def every(self, sentences: Sentences, facts: Facts) -> Iterator[str]:
         """The sentences whose facts are there."""
-        rows = {"always": sentences} if isinstance(sentences, str) else sentences
-        for needs, sentence in rows.items():
+        by_need = {"always": sentences} if isinstance(sentences, str) else sentences
+        for needs, sentence in by_need.items():
             if needs == "always" or all(_is_there(facts.get(name)) for name in needs.split()):
                 yield self.vformat(sentence, (), facts)
 
@@ -55,7 +55,7 @@ class Words(string.Formatter):
     def _phrase(self, name: str, fact: Any) -> Any:
         if isinstance(fact, Mapping):
             return self.first(self.phrases[name], fact)
-        return [self._phrase(name, each) for each in fact] if isinstance(fact, list) else fact
+        return [self._phrase(name, part) for part in fact] if isinstance(fact, list) else fact
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """A fact as its field writes it."""

@@ -28,8 +28,8 @@ def source_text(
     lines = _lines(file, recorded_as)
     if not line.isdecimal() or len(line) > 9 or not 0 < int(line) <= len(lines):
         return None
-    said = lines[int(line) - 1].strip()
-    return f"{said[:longest]}…" if said[longest or len(said) :] else said or None
+    text = lines[int(line) - 1].strip()
+    return f"{text[:longest]}…" if text[longest or len(text) :] else text or None
 
 
 def line_with(
@@ -46,9 +46,9 @@ def line_with(
     ]
     for name in names:
         named = re.compile(rf"^[^#]*(?<!\w){re.escape(name)}(?!\w)")
-        found = [place for place, line in lines if named.search(line)]
-        if len(found) == 1:
-            return found[0]
+        places = [place for place, line in lines if named.search(line)]
+        if len(places) == 1:
+            return places[0]
     return None
 
 

@@ -28,8 +28,8 @@ class Table:
     def __get__(self, run: Tables | None, owner: Any = None) -> Table | pl.DataFrame:
         if run is None:
             return self
-        found = vars(run)[self._name] = run.table(self._name)
-        return found
+        table = vars(run)[self._name] = run.table(self._name)
+        return table
 
 
 class Tables:

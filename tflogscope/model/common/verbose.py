@@ -91,12 +91,12 @@ def _inside(ran: pl.DataFrame) -> tuple[int, float]:
     took = ran["duration_us"].fill_null(0).to_numpy()
     ends = np.flatnonzero(is_partition)
     owner = np.searchsorted(ends, np.arange(len(took)))
-    own = np.where(is_partition, 0.0, took)
-    upto = np.cumsum(own)
+    times = np.where(is_partition, 0.0, took)
+    upto = np.cumsum(times)
     room = np.append(took[ends], -1.0)[owner]  # behind the last partition there is none
-    since = np.append(upto[ends], upto[-1])[owner] - upto + own  # from it to its partition's line
+    since = np.append(upto[ends], upto[-1])[owner] - upto + times  # from it to its partition's line
     fits = ~is_partition & (since <= room)
-    return int(fits.sum()), float(round(own[fits].sum(), 3))
+    return int(fits.sum()), float(round(times[fits].sum(), 3))
 
 
 def _refused(primitives: pl.DataFrame) -> pl.DataFrame:
@@ -115,26 +115,26 @@ def _reasons(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _failed(primitives: pl.DataFrame, refused: pl.DataFrame) -> pl.DataFrame:
     """Refusals of problems for which no primitive was made behind them."""
-    known = refused.drop_nulls("problem").with_row_index("row")
-    if known.is_empty():
+    described = refused.drop_nulls("problem").with_row_index("row")
+    if described.is_empty():
         return refused.clear()
     keys = ["primitive", "problem", "attributes"]
     done = primitives.filter(pl.col("event").str.contains(_DONE))
     if done.is_empty():  # as with ONEDNN_VERBOSE=dispatch, which has no other lines
         return refused.clear()
     last = done.group_by(*keys).agg(done_at=pl.col("at").max())
-    joined = known.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    joined = described.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
     left = joined.filter(pl.col("done_at").is_null() | (pl.col("done_at") < pl.col("at")))
-    return left.join(_nested(known, done), on="row", how="anti").select(refused.columns)
+    return left.join(_nested(described, done), on="row", how="anti").select(refused.columns)
 
 
-def _nested(known: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+def _nested(described: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     """Refusals whose next creation is another problem's, which may have asked for them.
 
     A primitive that runs others makes their descriptors first; these have no line of their own.
     """
     ends = done.select("at", end="event").sort("at")
-    inside = known.sort("at").join_asof(ends, on="at", strategy="forward")
+    inside = described.sort("at").join_asof(ends, on="at", strategy="forward")
     return inside.filter(pl.col("end").str.starts_with("create")).select("row")
 
 
@@ -156,8 +156,8 @@ def _open(primitives: pl.DataFrame) -> pl.DataFrame:
 
 def filters_of(primitives: pl.DataFrame) -> list[str]:
     """What the header says of a filter in force, or of one that is ill-formed."""
-    said = primitives.filter(
+    lines = primitives.filter(
         pl.col("event").is_in(["info", "error", "warn", "warning"])
         & pl.col("message").str.contains("^filter format")
     )
-    return said["message"].unique(maintain_order=True).to_list()
+    return lines["message"].unique(maintain_order=True).to_list()

@@ -78,7 +78,7 @@ class Costs:
         kernels that run a function, whose nodes have rows of their own. cost_us is what rankings
         and shares go by: steady_us, or where the log shows no price the duration as it is printed.
         """
-        found = np.full((2, self._executions.frame.height), np.nan)
+        times = np.full((2, self._executions.frame.height), np.nan)
         if self.price is not None:
             nodes = self._of_nodes(self.price)
             waits = self._of_waits(self.price, nodes)
@@ -87,16 +87,16 @@ class Costs:
             eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
             frame = self._executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
-            found[:, where(is_dead)] = 0  # nothing ran
+            times[:, where(is_dead)] = 0  # nothing ran
             for part in (nodes, eager_ops, waits, calls):
-                found[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
+                times[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
             if self.calibrated:
-                found = self._as_calibrated(found)
-        known = pl.DataFrame({"work_us": found[0], "steady_us": found[1]}, nan_to_null=True)
-        known = known.select(rounded(pl.all()))
+                times = self._as_calibrated(times)
+        table = pl.DataFrame({"work_us": times[0], "steady_us": times[1]}, nan_to_null=True)
+        table = table.select(rounded(pl.all()))
         printed = self._executions.frame["duration_us"].cast(pl.Float64)
-        cost = printed if self.price is None else known["steady_us"]
-        return known.hstack([cost.alias("cost_us")])
+        cost = printed if self.price is None else table["steady_us"]
+        return table.hstack([cost.alias("cost_us")])
 
     @property
     def own_us(self) -> pl.Series:
@@ -109,8 +109,8 @@ class Costs:
         A calibration names functions without the number at the end of their names.
         """
         taken = pl.Series([*self.calibrated.values()], dtype=pl.Float64)
-        known = pl.Series([*self.calibrated], dtype=pl.String)
-        return _unnumbered(name).replace_strict(known, taken, default=None)
+        names = pl.Series([*self.calibrated], dtype=pl.String)
+        return _unnumbered(name).replace_strict(names, taken, default=None)
 
     # ---- what a record costs ---------------------------------------------------------------------
 
@@ -213,14 +213,14 @@ class Costs:
             np.maximum(quicker - primitive_us, 0) * _OF_LINES,
             lines * (_RECORDS_A_LINE * price.quick),
         )
-        quicker, usually = (np.maximum(each - of_lines, _CHEAP_US) for each in (quicker, usually))
+        quicker, usually = (np.maximum(time - of_lines, _CHEAP_US) for time in (quicker, usually))
         sure = quicker / (quicker + _SURE_AT * price.usual)
         takes = np.maximum(quicker + sure * (usually - quicker), primitive_us)
         cold = np.minimum(takes * COLD, price.quick)
         takes = np.where(primitives == 0, takes - cold, takes)
         takes = np.minimum(np.where(cheap, _CHEAP_US, takes), mean)
-        found = pl.DataFrame({"takes": takes, "log": usual - takes})
-        return nodes[["definition", "runs", "calls"]].hstack(found)
+        pace = pl.DataFrame({"takes": takes, "log": usual - takes})
+        return nodes[["definition", "runs", "calls"]].hstack(pace)
 
     def _of_nodes(self, price: Price) -> pl.DataFrame:
         """The runs of nodes: row, work_us, steady_us."""
@@ -232,18 +232,18 @@ class Costs:
         runs = runs.drop("signature").hstack(taken)
         first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
         log = pl.when(first).then(price.usual * pl.col("records")).otherwise("log")
-        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
-        own = pl.when(~calls).then(pl.min_horizontal(own, "duration_us"))
-        pace = pl.when(pl.col("runs") == 1).then(own).when(~calls).then("takes")
-        return runs.select("row", work_us=own, steady_us=pace)
+        work = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
+        work = pl.when(~calls).then(pl.min_horizontal(work, "duration_us"))
+        pace = pl.when(pl.col("runs") == 1).then(work).when(~calls).then("takes")
+        return runs.select("row", work_us=work, steady_us=pace)
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""
         runs = self._runs(self._known & self._executions.frame["definition"].is_null())
         log = price.quick * pl.col("records")
-        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
-        own = pl.min_horizontal(own, "duration_us")
-        runs = runs.select("row", "signature", work_us=own, steady_us=own)
+        work = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
+        work = pl.min_horizontal(work, "duration_us")
+        runs = runs.select("row", "signature", work_us=work, steady_us=work)
         return _at_pace(runs, "signature")
 
     def _of_waits(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
@@ -278,8 +278,8 @@ class Costs:
         )
         rest = pl.col("end_time") - pl.col("time") - in_steps
         records = (pl.col("end_at") - pl.col("at") - lines) // PLACES
-        own = in_steps * share + (rest - price.usual * records).clip(0)
-        waits = waits.with_columns(work_us=own)
+        work = in_steps * share + (rest - price.usual * records).clip(0)
+        waits = waits.with_columns(work_us=work)
         return _at_pace(waits.with_columns(steady_us="work_us"), "signature")
 
     # ---- calls -----------------------------------------------------------------------------------
@@ -325,21 +325,21 @@ class Costs:
         later = pl.when(~pl.col("name").is_first_distinct()).then("own").median()
         steady = pl.min_horizontal("own", later.over("name"))
         work, pace = (
-            pl.min_horizontal(in_nodes.fill_null(0) + own, time) for own in (pl.col("own"), steady)
+            pl.min_horizontal(in_nodes.fill_null(0) + us, time) for us in (pl.col("own"), steady)
         )
         return _at_pace(calls.with_columns(work_us=work, steady_us=pace), "name")
 
-    def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
+    def _as_calibrated(self, times: np.ndarray) -> np.ndarray:
         """work_us and steady_us, such that later calls take what they took without a log."""
         calls = self._executions.calls.select("row", "call", "name", clock=self.clock("name"))
-        calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
+        calls = calls.with_columns(work_us=pl.Series(times[0])[calls["row"]].fill_nan(None))
         later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
         factor = pl.col("clock") / later.over(_unnumbered("name"))
         calls = calls.select("call", factor=pl.when(factor.is_finite()).then(factor))
         frame = looked_up(self._executions.frame[["call", "duration_us"]], calls, "call")
         by = frame["factor"].fill_null(1).to_numpy()
         printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        scaled = found * by
+        scaled = times * by
         return np.where((by > 1) & (scaled > printed), printed, scaled)
 
 

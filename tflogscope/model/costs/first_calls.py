@@ -96,7 +96,7 @@ def first_calls(
         *_compiling(first, calls, events),
         *_making(first, linked, events, executions),
     ]
-    known = (
+    summed = (
         pl.concat([pl.DataFrame(schema=_PIECES), *pieces], how="diagonal")
         .group_by("name")
         .agg(
@@ -110,7 +110,7 @@ def first_calls(
     compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
     unmeasured = compiled & pl.col("compile_us").is_null()
     passes = pl.col("passes_us") - pl.col("traces_in_passes").fill_null(0.0)
-    return looked_up(first, known, "name").with_columns(
+    return looked_up(first, summed, "name").with_columns(
         passes_us=passes.clip(0.0),
         run_us=pl.when(~unmeasured).then(rest),
         xla_us=pl.when(unmeasured).then(rest),
@@ -145,11 +145,11 @@ def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iter
     """What XLA took; its stack traces, as no record says when each was done."""
     traced = events.messages("xla_stack_trace")
     traced = traced.select("at", "thread", xla_stack_traces=pl.lit(1, pl.UInt32))
-    for said in (compile_times(events).drop("time"), traced):
-        if said.height:
-            around = call_around(said, calls).alias("row")
-            own = said.hstack([around]).join(first.select("name", "row"), on="row")
-            yield own.select("name", said.columns[2])
+    for records in (compile_times(events).drop("time"), traced):
+        if records.height:
+            around = call_around(records, calls).alias("row")
+            of_first = records.hstack([around]).join(first.select("name", "row"), on="row")
+            yield of_first.select("name", records.columns[2])
 
 
 def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
@@ -158,7 +158,7 @@ def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
     That is the call of its own thread, or the only one that is open: a thread of the executor
     writes inside a call, too.
     """
-    own = rows(calls, last_before(records[["at", "thread"]], calls[["at", "thread"]]))
+    of_thread = rows(calls, last_before(records[["at", "thread"]], calls[["at", "thread"]]))
     open_ = records.select(written="at").join_where(
         calls.select("row", "at", "end_at"),
         pl.col("at") < pl.col("written"),
@@ -166,8 +166,8 @@ def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
     )
     only = open_.group_by("written").agg(pl.when(pl.len() == 1).then(pl.col("row").first()))
     alone = looked_up(records.select(written="at"), only, "written")["row"]
-    inside = (own["end_at"] > records["at"]) & (records["thread"] >= 0)
-    return own.select(pl.when(inside).then("row")).to_series().fill_null(alone)
+    inside = (of_thread["end_at"] > records["at"]) & (records["thread"] >= 0)
+    return of_thread.select(pl.when(inside).then("row")).to_series().fill_null(alone)
 
 
 def compile_times(events: Events) -> pl.DataFrame:
@@ -208,9 +208,9 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    said = tracing_us(events)
-    if said.height:
-        return said.unique("name", keep="first").select("name", tracing_us="took_us")
+    recorded = tracing_us(events)
+    if recorded.height:
+        return recorded.unique("name", keep="first").select("name", tracing_us="took_us")
     is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
     folding = rows(events.runs, np.flatnonzero(is_folding))
     columns = ["at", "time", "site"]
@@ -223,8 +223,8 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     tracing = holds(pl.col("cause").is_in(_MADE_WHILE_TRACING))
     other = eager.filter(~tracing).select(pl.coalesce("end_at", "at"), "thread")
     since = rows(other["end_at"], last_before(first[["begin_at", "thread"]], other))
-    asked = pl.DataFrame([since.fill_null(-1), first["thread"]])
-    mark = rows(marks, first_after(asked, marks[["at", "thread"]]))
+    bounds = pl.DataFrame([since.fill_null(-1), first["thread"]])
+    mark = rows(marks, first_after(bounds, marks[["at", "thread"]]))
     took = pl.col("begin") - mark["time"]
     return (
         first.select("name", tracing_us=pl.when(mark["at"] < pl.col("begin_at")).then(took))

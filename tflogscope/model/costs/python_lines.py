@@ -92,7 +92,7 @@ class PythonLines:
         An op is announced on the thread that then runs it. Several threads are kept apart only
         where TensorFlow's records have thread ids.
         """
-        said = self._with_rows(self._events.messages("python_op")).select(
+        records = self._with_rows(self._events.messages("python_op")).select(
             *("at", "row", "op"),
             thread=pl.col("os_thread").cast(pl.Int64),
             said_at="at",
@@ -105,16 +105,16 @@ class PythonLines:
             op=pl.when("is_call").then(on_mesh(pl.col("name"))).otherwise("op"),
             thread=pl.col("thread").cast(pl.Int64),
         )
-        if said.is_empty():
-            return said[[*_SAID]].clear(eager.height)
+        if records.is_empty():
+            return records[[*_SAID]].clear(eager.height)
         if (eager["thread"] < 0).any():
-            said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
-        ops = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
+            records, eager = (frame.with_columns(thread=pl.lit(-1)) for frame in (records, eager))
+        ops = eager.join_asof(records, on="at", by=["thread", "op"], check_sortedness=False)
         if mesh.any():  # DTensor has threads of its own
-            any_thread = eager.join_asof(said, on="at", by="op", check_sortedness=False)
+            any_thread = eager.join_asof(records, on="at", by="op", check_sortedness=False)
             ops = ops.with_columns(any_thread[name].zip_with(mesh, ops[name]) for name in _SAID)
         used = pl.col("said_at") == pl.col("said_at").shift().over("thread", "op")
-        last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
+        last = eager.join_asof(records.drop("op"), on="at", by="thread", check_sortedness=False)
         return ops.select(
             pl.when(pl.col("op").is_in(_ARGUMENTS) & ~mesh)
             .then(last[name])
@@ -129,8 +129,8 @@ class PythonLines:
     @cached_property
     def _functions(self) -> pl.DataFrame:
         """Functions by full name: name, process, graph, row."""
-        said = self._with_rows(self._events.messages("python_function"), "stack_process")
-        functions = said[["process", "graph", "row", "function"]]
+        records = self._with_rows(self._events.messages("python_function"), "stack_process")
+        functions = records[["process", "graph", "row", "function"]]
         return functions if functions.is_empty() else first_of_each(functions, "function")
 
     def of_functions(self, names: pl.Series) -> pl.Series:
@@ -155,15 +155,15 @@ class PythonLines:
         Where a function is inlined, its nodes have the caller's name before their own: then the
         longest end that is a node's name counts, if all nodes of that name have one line.
         """
-        said = self._with_rows(
+        records = self._with_rows(
             self._events.messages("python_node", "python_gradient"), "stack_process"
         )
-        if said.is_empty():
+        if records.is_empty():
             return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(nodes))
         keys = ["process", "graph", "node"]
         functions = self._functions
         made = rows(functions[keys[:2]], row_with(names.to_frame(), functions[["function"]]))
-        exact = rows(said["row"], row_with(made.hstack([nodes.alias("node")]), said[keys]))
+        exact = rows(records["row"], row_with(made.hstack([nodes.alias("node")]), records[keys]))
         open_ = where(exact.is_null())
         ends = (
             pl.DataFrame({"wanted": open_, "piece": rows(nodes, open_).str.split("/")})
@@ -171,7 +171,7 @@ class PythonLines:
             .explode("skip")
             .select("wanted", "skip", node=pl.col("piece").list.slice("skip").list.join("/"))
         )
-        lines = said.with_columns(python=pl.lit(self.python).gather(pl.col("row")))
+        lines = records.with_columns(python=pl.lit(self.python).gather(pl.col("row")))
         alike = lines.group_by("node").agg(
             row=pl.when(pl.col("python").n_unique() == 1).then(pl.col("row").first())
         )
@@ -258,7 +258,7 @@ def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:
             for frame in frames
         ]
         nearest = next(frame for frame in frames if not isinstance(frame, str))
-        joined = ";".join(each.replace(";", ",") for each in named)
+        joined = ";".join(frame.replace(";", ",") for frame in named)
         return f"{nearest[0]}:{nearest[1]}", str(nearest[2]), joined
     except (ValueError, TypeError, LookupError, StopIteration):
         return None, None, None

@@ -98,9 +98,9 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
     )
     named = executing["name"].filter(~executing["is_call"]).n_unique()
     if named > _MOST_OPS:
-        said = f"its records name {named:,} ops, and {_MOST_OPS:,} is the limit"
+        problem = f"its records name {named:,} ops, and {_MOST_OPS:,} is the limit"
         hint = "TensorFlow registers some 2,000. This is not its log, or it is damaged."
-        raise InputError(said, events.spans[0].name, hint)
+        raise InputError(problem, events.spans[0].name, hint)
     runs, components = _runs_with_ends(events), instantiations.components
     component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
     runs = runs.hstack(
@@ -110,8 +110,8 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
         ]
     )
     # execute.cc, EagerExecute (from 2.11 on)
-    found = match_in_order(entering[["at", "op", "thread"]], executing[["at", "name", "thread"]])
-    entered = rows(entering[["at", "time"]], found)
+    entry = match_in_order(entering[["at", "op", "thread"]], executing[["at", "name", "thread"]])
+    entered = rows(entering[["at", "time"]], entry)
     eager = _with_ends(events, executing, runs).with_columns(
         entered_at=entered["at"],
         entered=entered["time"],
@@ -147,7 +147,7 @@ def _runs_with_ends(events: Events) -> pl.DataFrame:
         nested = events.has_threads or runs["function"].str.contains(PYTHON_OP).any()
         for open_run, row in _close_unnamed(runs, unnamed, is_open, nested=nested):
             end[open_run] = row + named.height
-    ends = pl.concat([each[["at", "time", "failed"]] for each in (named, unnamed)])
+    ends = pl.concat([table[["at", "time", "failed"]] for table in (named, unnamed)])
     ends = rows(ends, end).rename({"at": "end_at", "time": "end_time"})
     return runs[["at", "time", "thread", "function", "device", "handle"]].hstack(ends)
 
@@ -169,7 +169,7 @@ def _close_unnamed(
         row = first_with(begun, len(is_open))
         yield is_open[row >= 0], failed[row[row >= 0]]
         is_open, left = is_open[row < 0], np.delete(left, failed)
-    opened, closed = (each[["at", "thread"]] for each in (runs, ends))
+    opened, closed = (table[["at", "thread"]] for table in (runs, ends))
     row = match_nested(rows(opened, is_open), rows(closed, left), nested=nested)
     yield is_open[row >= 0], left[row[row >= 0]]
 
@@ -181,24 +181,24 @@ def _dispatch_of_runs(executing: pl.DataFrame, runs: pl.DataFrame) -> Integers:
     """
     wrapped = pl.when(~is_part(pl.col("function"))).then(wrapped_op(pl.col("function")))
     named = runs.select("at", pl.coalesce(wrapped, "function"), "thread")
-    own = np.isin(runs["thread"].to_numpy(), executing["thread"].to_numpy()).all()
-    keys = slice(3 if own else 2)
-    found = match_in_order(executing[["at", "name", "thread"]][:, keys], named[:, keys])
+    by_thread = np.isin(runs["thread"].to_numpy(), executing["thread"].to_numpy()).all()
+    keys = slice(3 if by_thread else 2)
+    dispatch = match_in_order(executing[["at", "name", "thread"]][:, keys], named[:, keys])
     mesh = where(runs["function"].str.contains(MESH))
     if len(mesh):
         ran, number = rows(runs, mesh), pl.int_range(pl.len()).over("name")
         ran = ran.select("function", number=_number_on_device(ran["function"], ran["device"]))
-        found[mesh] = row_with(ran, executing.select("name", number=number))
-    return found
+        dispatch[mesh] = row_with(ran, executing.select("name", number=number))
+    return dispatch
 
 
 def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     """Add dispatch (the row), end_at, end_time, exit and status."""
-    known = pl.col("end_at").is_not_null().all()
+    complete = pl.col("end_at").is_not_null().all()
     ends = runs.group_by("dispatch").agg(
         run_at=pl.col("at").min(),
-        ended_at=pl.when(known).then(pl.col("end_at").max()),
-        ended=pl.when(known).then(pl.col("end_time").max()),
+        ended_at=pl.when(complete).then(pl.col("end_at").max()),
+        ended=pl.when(complete).then(pl.col("end_time").max()),
         run_failed=pl.col("failed").any(),
     )
     # A compiled function has no component: only the dispatch itself says when it is over.
@@ -213,8 +213,8 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
     # Components end on threads of the pool, and no record says which of several calls of one
     # function an end belongs to; the line at the end of the dispatch is the calling thread's.
     # In asynchronous mode it comes before the run.
-    own = pl.when((pl.col("exit") > pl.col("run_at")) & ~pl.col("mesh"))
-    end_at = pl.coalesce(own.then("exit"), "ended_at", "exit")
+    by_exit = pl.when((pl.col("exit") > pl.col("run_at")) & ~pl.col("mesh"))
+    end_at = pl.coalesce(by_exit.then("exit"), "ended_at", "exit")
     failed = holds(pl.col("run_failed")) | holds(pl.col("exit_status") != "OK")
     # Before 2.11 only its component says when a call is over; compiled as a whole, it has none.
     silent = pl.col("is_call") & pl.col("run_at").is_null() & pl.lit(leaving.is_empty())
@@ -233,7 +233,7 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
         "dispatch",
         "exit",
         end_at=end_at,
-        end_time=pl.coalesce(own.then("exit_time"), "ended", "exit_time"),
+        end_time=pl.coalesce(by_exit.then("exit_time"), "ended", "exit_time"),
         status=status,
     )
 
@@ -249,9 +249,9 @@ def _kernels_inside(
     wrapped = runs.filter(pl.col("function").str.contains(WRAPPED), pl.col("dispatch") >= 0)
     span = rows(instantiations.components["span"], wrapped["component"])
     rewrite = row_with(span.to_frame(), rewrites[["span"]])
-    known = np.flatnonzero((rewrite >= 0) & span.is_not_null().to_numpy())
-    of = first_with(rows(wrapped["dispatch"], known).to_numpy(), dispatches)
-    return rows(rewrites["to_op"], np.append(rewrite[known], -1)[of])
+    rewritten = np.flatnonzero((rewrite >= 0) & span.is_not_null().to_numpy())
+    of = first_with(rows(wrapped["dispatch"], rewritten).to_numpy(), dispatches)
+    return rows(rewrites["to_op"], np.append(rewrite[rewritten], -1)[of])
 
 
 def _with_kernels(eager: pl.DataFrame) -> pl.DataFrame:

@@ -30,9 +30,9 @@ def read_executing(events: Events) -> pl.DataFrame:
         "at", "time", "thread", device="task", name="op", remote=pl.lit(value=True)
     )
     if printed_by_python(events):
-        found = _by_runs(events)
-        here = found if found.height >= here.height else here
-    return pl.concat(each.select(_COLUMNS) for each in (here, there)).sort("at")
+        ran = _by_runs(events)
+        here = ran if ran.height >= here.height else here
+    return pl.concat(frame.select(_COLUMNS) for frame in (here, there)).sort("at")
 
 
 def printed_by_python(events: Events) -> bool:
@@ -54,5 +54,5 @@ def _by_runs(events: Events) -> pl.DataFrame:
     ops = ran.select("at", "time", "thread", "device", name=wrapped_op(pl.col("function")))
     local = events.messages("entering_call").filter(where="local")
     calls = local.select("at", "time", "thread", name="op", device=pl.lit(None, pl.String))
-    found = pl.concat([ops, calls.select(ops.columns)])
-    return found.with_columns(remote=pl.lit(value=False))
+    both = pl.concat([ops, calls.select(ops.columns)])
+    return both.with_columns(remote=pl.lit(value=False))

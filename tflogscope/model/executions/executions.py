@@ -61,10 +61,10 @@ class Executions:
         )
         in_graph = pl.int_range(pl.len()) < 2 * plain.height
         mode = pl.when(in_graph).then(pl.lit("graph")).otherwise(pl.lit("eager"))
-        rows = pl.concat([plain, folding, eager]).select(mode.alias("mode"), *names)
-        rows = rows.with_columns(signature=pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1)
-        number = rows["signature"]
-        distinct = rows.unique("signature").sort("signature")
+        table = pl.concat([plain, folding, eager]).select(mode.alias("mode"), *names)
+        table = table.with_columns(signature=pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1)
+        number = table["signature"]
+        distinct = table.unique("signature").sort("signature")
         return distinct, number.head(2 * plain.height), number.slice(2 * plain.height)
 
     @cached_property
@@ -138,15 +138,15 @@ class Executions:
         """The call in which Python code ran each dispatch (`py_function`), null for the others."""
         eager = self.dispatches.eager
         python = (self.runs.definitions["kernel"] == PYTHON_OP).fill_null(False).to_numpy()
-        rows = np.flatnonzero(python[self.runs.definition])
-        if not len(rows):
+        row = np.flatnonzero(python[self.runs.definition])
+        if not len(row):
             return pl.repeat(None, eager.height, dtype=pl.UInt32, eager=True)
         spans = pl.DataFrame(
             {
-                "begin": self.runs.at[rows],
-                "until": self.runs.end_at[rows],
-                "on": self.runs.thread(rows),
-                "around": self.steps["call"][self.runs.step[rows]],
+                "begin": self.runs.at[row],
+                "until": self.runs.end_at[row],
+                "on": self.runs.thread(row),
+                "around": self.steps["call"][self.runs.step[row]],
             }
         ).drop_nulls("around")
         ends = self.dispatches.calls.select(around="call", call_end="end_at")
@@ -160,10 +160,10 @@ class Executions:
             pl.col("thread") == pl.col("on"),
         )
         inside = inside.sort("begin").unique("dispatch", keep="last", maintain_order=True)
-        found = eager.select("dispatch").join(
+        placed = eager.select("dispatch").join(
             inside.select("dispatch", "around"), on="dispatch", how="left", maintain_order="left"
         )
-        return found["around"].cast(pl.UInt32)
+        return placed["around"].cast(pl.UInt32)
 
     # ---- what is known of each -----------------------------------------------------------------
 
@@ -222,16 +222,16 @@ class Executions:
 
 
 def taken(
-    column: Callable[[str], Coded], names: Iterable[str], rows: pl.Series | None = None
+    column: Callable[[str], Coded], names: Iterable[str], numbers: pl.Series | None = None
 ) -> pl.DataFrame:
     """A frame of columns, by their rows; of all rows if none are given. It runs no plan."""
-    found = {}
+    table = {}
     for name in names:
         code, values = column(name)
-        if rows is not None:
-            code = rows if code is None else code[rows]
-        found[name] = values if code is None else values[code]
-    return pl.DataFrame(found)
+        if numbers is not None:
+            code = numbers if code is None else code[numbers]
+        table[name] = values if code is None else values[code]
+    return pl.DataFrame(table)
 
 
 # A clock that steps back gives no duration.
@@ -275,8 +275,8 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
         end_source = np.maximum(np.searchsorted(first, end, side="right") - 1, 0)
         end_line = _in_sources(spans, end_source, end - first[end_source]) + 1
         line = pl.lit(pl.Series(end_line)).cast(pl.UInt64)
-        known = pl.when(pl.col("end_at").is_not_null()).then(line)
-        places.append(ended.select(end_line=known)["end_line"])
+        end_lines = pl.when(pl.col("end_at").is_not_null()).then(line)
+        places.append(ended.select(end_line=end_lines)["end_line"])
     return pl.DataFrame(places).hstack(rest)
 
 

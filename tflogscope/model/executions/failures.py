@@ -161,8 +161,8 @@ def _refused(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
 
     core/framework/op_kernel.cc, OpKernelContext::CtxFailure. A node's status follows it at once.
     """
-    said = events.messages("op_requires_failed")[["at", "thread", "status"]]
-    if said.is_empty():
+    messages = events.messages("op_requires_failed")[["at", "thread", "status"]]
+    if messages.is_empty():
         return
     signatures = executions.signatures[["op", "kind"]]
     ran = executions.eager
@@ -170,11 +170,11 @@ def _refused(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
     if (ran["status"] != "unknown").any():
         return
     of_nodes = events.messages("compute_status")[["at", "status"]]
-    after = rows(of_nodes["at"], first_after(said[["at", "status"]], of_nodes))
-    said = said.filter(holds(after - pl.col("at") <= _LINES_BETWEEN * PLACES).not_())
-    found = rows(ran, last_before(said[["at", "thread"]], ran[["at", "thread"]]))
-    begun = found[["row", "call", "op"]].hstack([found["at"].alias("begin")])
-    yield said.hstack(begun).drop_nulls("row").with_columns(is_call=pl.lit(value=False))
+    after = rows(of_nodes["at"], first_after(messages[["at", "status"]], of_nodes))
+    messages = messages.filter(holds(after - pl.col("at") <= _LINES_BETWEEN * PLACES).not_())
+    op_runs = rows(ran, last_before(messages[["at", "thread"]], ran[["at", "thread"]]))
+    begun = op_runs[["row", "call", "op"]].hstack([op_runs["at"].alias("begin")])
+    yield messages.hstack(begun).drop_nulls("row").with_columns(is_call=pl.lit(value=False))
 
 
 def _first(statuses: pl.DataFrame) -> pl.Series:
@@ -191,10 +191,10 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
         .otherwise(pl.format("step {}", "step"))
     )
     of_all = pl.col("number").first().over(together)
-    own = statuses.with_columns(
+    numbered = statuses.with_columns(
         first=pl.when(together.is_not_null()).then(of_all).otherwise("number")
     )
-    waiting = own.filter(pl.col("waits") & (pl.col("first") == pl.col("number")))
+    waiting = numbered.filter(pl.col("waits") & (pl.col("first") == pl.col("number")))
     source = statuses.select("message", "thread", cause_at="at", cause="number")
     inside = _reached(waiting, source, by="message", strategy="forward")
     python = waiting.filter(pl.col("op").str.contains(PYTHON_OPS))
@@ -202,7 +202,7 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
     data = source.filter(statuses["flavour"] == "dataset")
     before = _reached(waiting, data, by="message", strategy="backward")
     causes = pl.concat([inside, on_thread, before]).unique("number", keep="first")
-    first = looked_up(own, causes, "number").select(pl.coalesce("cause", "first")).to_series()
+    first = looked_up(numbered, causes, "number").select(pl.coalesce("cause", "first")).to_series()
     for _ in range(_DEPTH):
         first = first[first]
     return first
@@ -213,7 +213,7 @@ def _reached(
 ) -> pl.DataFrame:
     """For each that waits the first status since it began, or the last before: number, cause."""
     begun = "begin" if strategy == "forward" else "at"
-    found = waiting.sort(begun).join_asof(
+    reached = waiting.sort(begun).join_asof(
         source.sort("cause_at"),
         left_on=begun,
         right_on="cause_at",
@@ -221,5 +221,5 @@ def _reached(
         strategy=strategy,
         check_sortedness=False,
     )
-    found = found.filter(pl.col("cause_at") < pl.col("at"), pl.col("cause") != pl.col("number"))
-    return found.select("number", "cause")
+    reached = reached.filter(pl.col("cause_at") < pl.col("at"), pl.col("cause") != pl.col("number"))
+    return reached.select("number", "cause")

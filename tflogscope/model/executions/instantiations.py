@@ -64,8 +64,8 @@ class Instantiations:
         keys = ["at", "function", "thread"]
         start = self._events.messages("instantiating_function")[[*keys, "time"]]
         end = self._events.messages("instantiated_function")
-        found = first_with(match_in_order(start[keys], end[keys]), start.height)
-        ends = rows(end[["at", "time"]], found).rename({"at": "end_at", "time": "end_time"})
+        end_row = first_with(match_in_order(start[keys], end[keys]), start.height)
+        ends = rows(end[["at", "time"]], end_row).rename({"at": "end_at", "time": "end_time"})
         return start.hstack([pl.Series("span", np.arange(start.height)), *ends])
 
     def span_of(self, records: pl.DataFrame) -> pl.DataFrame:
@@ -110,7 +110,7 @@ class Instantiations:
         span, by (the plug-in's id). A line without a prefix has no thread: it is of the thread of
         the record before it.
         """
-        said = [
+        decisions = [
             self._events.messages(id_).select(
                 "at",
                 "thread",
@@ -126,15 +126,15 @@ class Instantiations:
             }.items()
             if id_ in self._events.seen
         ]
-        if not said:
+        if not decisions:
             return self.span_of(_NO_DECISION)
-        lines = pl.concat(said).sort("at")
+        lines = pl.concat(decisions).sort("at")
         lines = lines.with_columns(from_op=op_of_kernel(pl.col("to_op")))
         if self._events.has_threads:
             before = self._events.record_times.filter(pl.col("thread") >= 0)
             near = rows(before["thread"], last_before(lines[["at"]], before[["at"]]))
-            own = pl.when(pl.col("thread") >= 0).then("thread").otherwise(near.fill_null(-1))
-            lines = lines.with_columns(thread=own)
+            thread = pl.when(pl.col("thread") >= 0).then("thread").otherwise(near.fill_null(-1))
+            lines = lines.with_columns(thread=thread)
         return self.span_of(lines)
 
     @cached_property

@@ -45,9 +45,9 @@ class NodeRuns:
     def __len__(self) -> int:
         return len(self.at)
 
-    def thread(self, rows: Integers | slice = _ALL) -> Integers:
+    def thread(self, numbers: Integers | slice = _ALL) -> Integers:
         """The OS threads of these runs, -1 where the log prints none."""
-        return self.threads[self.site[rows]]
+        return self.threads[self.site[numbers]]
 
     @cached_property
     def prints_ends(self) -> bool:
@@ -131,10 +131,10 @@ def read_failed_nodes(events: Events, runs: NodeRuns) -> pl.DataFrame:
 
 def _of_names(named: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Nodes that statuses name (node, inside) with all definitions (name) that they may mean."""
-    found = [named.join(names, left_on="node", right_on="name", maintain_order="left")]
+    frames = [named.join(names, left_on="node", right_on="name", maintain_order="left")]
     # A body that was inlined has its nodes' names behind that of the caller.
     inside = named.filter("inside").with_columns(end="/" + pl.col("node"))
     for (length,), some in inside.group_by(pl.col("end").str.len_chars(), maintain_order=True):
         ends = names.select("definition", end=pl.col("name").str.tail(length))
-        found.append(some.join(ends, on="end", maintain_order="left").drop("end"))
-    return pl.concat(found)
+        frames.append(some.join(ends, on="end", maintain_order="left").drop("end"))
+    return pl.concat(frames)
