@@ -182,11 +182,11 @@ def open_log(
     Raises InputError if an input can't be read, NothingRecognised if nothing in it is known,
     GrammarError if a grammar file is wrong.
     """
-    known = load_grammar(grammar)
-    run = LogRun(*read_log(WORKERS, *inputs, progress=progress, grammar=known))
+    loaded = load_grammar(grammar)
+    run = LogRun(*read_log(WORKERS, *inputs, progress=progress, grammar=loaded))
     if len(run.parts) > 1:
-        said = f"these are {len(run.parts)} runs, which are added up: {run.parts[1].why}"
-        warnings.warn(said, stacklevel=2)
+        text = f"these are {len(run.parts)} runs, which are added up: {run.parts[1].why}"
+        warnings.warn(text, stacklevel=2)
     return run
 
 

@@ -100,10 +100,10 @@ class GrammarError(TflogscopeError):
     exit_code = 2
 
 
-def did_you_mean(name: str, known: Collection[str], otherwise: str = "", most: int = 1) -> str:
+def did_you_mean(name: str, names: Collection[str], otherwise: str = "", most: int = 1) -> str:
     """The hint where nothing has a name: names like it, or else which there are."""
     from difflib import get_close_matches  # few runs need it
 
-    near = get_close_matches(name, dict.fromkeys(known), n=most, cutoff=0.5)
-    there = otherwise or f"Available: {', '.join(known)}."
+    near = get_close_matches(name, dict.fromkeys(names), n=most, cutoff=0.5)
+    there = otherwise or f"Available: {', '.join(names)}."
     return f"Did you mean {' or '.join(near)}?" if near else there

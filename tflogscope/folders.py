@@ -27,9 +27,9 @@ def files_below(
             continue
         path = here if isinstance(here, str) else here.path
         try:
-            with os.scandir(path) as found:
-                entries = sorted(found, key=lambda entry: key(entry.name), reverse=True)
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: key(entry.name), reverse=True)
         except OSError:
             yield path
             continue
-        waiting += [each for each in entries if hidden or not each.name.startswith(".")]
+        waiting += [entry for entry in entries if hidden or not entry.name.startswith(".")]

@@ -183,12 +183,12 @@ def _own_paths() -> list[str]:
     Another interpreter has its own of these.
     """
     named = sysconfig.get_paths()
-    theirs = [named[each] for each in ("stdlib", "platstdlib", "purelib", "platlib")]
+    theirs = [named[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     theirs += site.getsitepackages()
     return [
-        each
-        for each in map(os.path.abspath, sys.path)
-        if not each.endswith(".zip") and not any(Path(each).is_relative_to(it) for it in theirs)
+        path
+        for path in map(os.path.abspath, sys.path)
+        if not path.endswith(".zip") and not any(Path(path).is_relative_to(it) for it in theirs)
     ]
 
 

@@ -9,4 +9,4 @@ from pathlib import Path
 def repository(folder: Path) -> Path | None:
     """The root of the repository that a folder is in; None: it is in none."""
     # Path.exists raises where a folder may not be searched.
-    return next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), None)  # noqa: PTH110
+    return next((path for path in (folder, *folder.parents) if os.path.exists(path / ".git")), None)  # noqa: PTH110

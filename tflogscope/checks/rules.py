@@ -82,7 +82,8 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     evidence = entry.evidence
     if not evidence.shows_eager:
         return None
-    parts = [_counted(entry, near) for near in evidence.eager["near"].unique(maintain_order=True)]
+    functions = evidence.eager["near"].unique(maintain_order=True)
+    parts = [_counted(entry, function) for function in functions]
     counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
     groups = (
         counted.sort("row")

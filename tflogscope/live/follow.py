@@ -38,11 +38,11 @@ class Beginning:
     size: int | None = None
 
     def __init__(
-        self, name: str, receive: Receive, grammar: Grammar | None = None, asked: str | None = None
+        self, name: str, receive: Receive, grammar: Grammar | None = None, part: str | None = None
     ) -> None:
-        """`asked`: which process of several (`FILE#asked`)."""
+        """`part`: which process of several (`FILE#part`)."""
         self.name = name
-        self._grammar, self._asked = grammar or load_grammar(), asked
+        self._grammar, self._asked = grammar or load_grammar(), part
         self.account = SourceAccount()
         self.header: dict[str, Any] | None = None
         """What `tflogscope record` wrote above it."""

@@ -26,13 +26,13 @@ class Growing:
     """
 
     def __init__(
-        self, name: str, receives: Iterable[Receive], grammar: Grammar, asked: str | None = None
+        self, name: str, receives: Iterable[Receive], grammar: Grammar, process: str | None = None
     ) -> None:
         """`receives`: what gives the text of the log, and then that of each file in its place.
 
-        `asked`: which process of it, if it has several.
+        `process`: which process of it, if it has several.
         """
-        self.grammar, self._asked = grammar, asked
+        self.grammar, self._asked = grammar, process
         self.beginnings: list[Beginning] = []
         """The log itself, and what came in the place of its file."""
         self.scan = Scan(self._begin(name, receives), grammar, 1, _PATIENCE_SECONDS)
@@ -46,7 +46,7 @@ class Growing:
     @property
     def bytes(self) -> int:
         """Bytes read so far."""
-        return sum(each.account.bytes for each in self.beginnings)
+        return sum(beginning.account.bytes for beginning in self.beginnings)
 
     @property
     def process(self) -> str:

@@ -125,7 +125,7 @@ class LogRun(Run):
         from tflogscope.model.overview.limits import limit_facts
 
         of = self.stages
-        said = Summary(
+        facts = Summary(
             recorded=lambda: of.recorded,
             eager=lambda: summary.mode_facts(self.ops, "eager"),
             graph=lambda: summary.mode_facts(self.ops, "graph"),
@@ -140,11 +140,11 @@ class LogRun(Run):
             eligible=lambda: summary.reason_facts(self.nodes),
             findings=lambda: self.findings,
             lead=lambda: lead_of(of),
-            answers=lambda: summary.story_facts(said.ops, self.ops, said.functions),
-            limits=lambda: limit_facts(of, said.eager, said.graph),
+            answers=lambda: summary.story_facts(facts.ops, self.ops, facts.functions),
+            limits=lambda: limit_facts(of, facts.eager, facts.graph),
             slowed=lambda: summary.slowed_facts(of.costs, of.calls, self.time),
         )
-        return said
+        return facts
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -152,8 +152,8 @@ class LogRun(Run):
 
 def _asked(of: Evidence) -> pl.DataFrame:
     compiled = pl.Series("compiled", families(of.executions) == COMPILED)
-    found = of.timeline.columns("own", "stack", "rule", "proof_line")
-    return found.insert_column(2, compiled)
+    columns = of.timeline.columns("own", "stack", "rule", "proof_line")
+    return columns.insert_column(2, compiled)
 
 
 def _links(of: Evidence) -> pl.DataFrame:
@@ -162,8 +162,8 @@ def _links(of: Evidence) -> pl.DataFrame:
 
 
 def _reasons(of: Evidence) -> pl.DataFrame:
-    found = pl.DataFrame({"rule": of.reasons.rule, "proof": of.reasons.proof})
-    return _proven(of, found)
+    proofs = pl.DataFrame({"rule": of.reasons.rule, "proof": of.reasons.proof})
+    return _proven(of, proofs)
 
 
 def _eager_kernels(of: Evidence) -> pl.DataFrame:
@@ -171,20 +171,20 @@ def _eager_kernels(of: Evidence) -> pl.DataFrame:
     return kernels.select("op", "kernel", "dtype").hstack(_proven(of, kernels))
 
 
-def _proven(of: Evidence, found: pl.DataFrame) -> pl.DataFrame:
+def _proven(of: Evidence, proofs: pl.DataFrame) -> pl.DataFrame:
     """Rules by their ids, and the lines that prove them, of rules by number and places."""
     ids = pl.Series([rule.id for rule in RULES], dtype=pl.String)
     place = pl.when(pl.col("proof") >= 0).then("proof")
     rule = pl.when(pl.col("rule") >= 0).then(pl.col("rule").cast(pl.UInt32, strict=False))
-    found = found.select(rule=rule, at=place)
-    placed = with_places(of.events.spans, found.select(pl.col("at").fill_null(0)))
-    line = placed["line"].set(found["at"].is_null(), None)
-    return pl.DataFrame({"rule": ids[found["rule"]], "proof_line": line})
+    proofs = proofs.select(rule=rule, at=place)
+    placed = with_places(of.events.spans, proofs.select(pl.col("at").fill_null(0)))
+    line = placed["line"].set(proofs["at"].is_null(), None)
+    return pl.DataFrame({"rule": ids[proofs["rule"]], "proof_line": line})
 
 
 def _statuses(of: Evidence) -> pl.DataFrame:
-    found = of.statuses.select("at", pl.col("row").cast(pl.UInt32), "status")
-    return with_places(of.events.spans, found)
+    statuses = of.statuses.select("at", pl.col("row").cast(pl.UInt32), "status")
+    return with_places(of.events.spans, statuses)
 
 
 def _findings(of: Evidence) -> pl.DataFrame:

@@ -30,10 +30,10 @@ def open_with(
     grammar: Grammar | None = None,
 ) -> LogRun:
     """The run of one log, or of several files as parts of one; see `read_log`."""
-    found = read_log(threads, *inputs, progress=progress, grammar=grammar)
+    log = read_log(threads, *inputs, progress=progress, grammar=grammar)
     from tflogscope.model.log_run import LogRun
 
-    return LogRun(*found)
+    return LogRun(*log)
 
 
 def find_runs(
@@ -48,16 +48,16 @@ def find_runs(
         return find_streams(inputs, grammar, again=again, left=left)
     except UsageError:
         named = [
-            not isinstance(each, Source) and file_and_process(os.fspath(each)) for each in inputs
+            not isinstance(given, Source) and file_and_process(os.fspath(given)) for given in inputs
         ]
         if not any(named):
             raise
-        found: list[Source] = []
-        for each, chosen in zip(inputs, named, strict=True):
+        sources: list[Source] = []
+        for source, chosen in zip(inputs, named, strict=True):
             streams = owned(find_sources([chosen[0]]), grammar) if chosen else []
             mine = [one for one in streams if chosen and one.name.endswith(f"#{chosen[1]}")]
-            found += mine or find_streams([each], grammar, again=again)
-        return found
+            sources += mine or find_streams([source], grammar, again=again)
+        return sources
 
 
 def owned(sources: list[Source], grammar: Grammar, run: LogRun | None = None) -> list[Source]:
@@ -111,8 +111,8 @@ def read_log(
         events.require_usable()
     except NothingRecognised as error:
         if header is not None and simulated_release(header) is None:
-            said = "TensorFlow wrote no record, and oneDNN no line"
-            raise NothingRecognised(said, error.where, KEPT_BACK) from None
+            problem = "TensorFlow wrote no record, and oneDNN no line"
+            raise NothingRecognised(problem, error.where, KEPT_BACK) from None
         raise _why(error, sources) from None
     return events, sources, header
 

@@ -153,10 +153,10 @@ class Evidence:
     @cached_property
     def eager_kernel_of(self) -> pl.DataFrame:
         """Which kernel each eager op ran: dispatch, and the columns of `eager_kernels`."""
-        known = kernels_of_dispatches(
+        kernels = kernels_of_dispatches(
             self.eager_kernels, self.executions.dispatches, self.instantiations
         )
-        return known.hstack(rows(self.eager_kernels[["dtype", "rule"]], known["kernel"]))
+        return kernels.hstack(rows(self.eager_kernels[["dtype", "rule"]], kernels["kernel"]))
 
     @cached_property
     def placed(self) -> pl.DataFrame:
@@ -190,8 +190,8 @@ class Evidence:
         costs = self.timeline.columns("duration_us", "work_us", rows=calls["row"])
         log = (costs["duration_us"] - costs["work_us"]).fill_null(0).alias("log_us")
         calls = calls.hstack([log]).with_columns(took_us=(pl.col("took_us") - log).clip(0))
-        found = row_with(calls[["name"]], same[["name"]])
-        return calls.hstack(rows(same[["python_function", "traces", "made_by"]], found))
+        row = row_with(calls[["name"]], same[["name"]])
+        return calls.hstack(rows(same[["python_function", "traces", "made_by"]], row))
 
     @cached_property
     def first_calls(self) -> pl.DataFrame:

@@ -56,9 +56,9 @@ class Run(Tables):
     @property
     def problems(self) -> list[str]:
         """Why not all of it could be read: `archive.zst: zstd archive is truncated`."""
-        found: list[str] = self.summary.recorded.problems
+        problems: list[str] = self.summary.recorded.problems
         cut = [limit.text for limit in self.summary.limits if limit.id == "no-end"]
-        return [*found, *(text.removesuffix(".") for text in cut)]
+        return [*problems, *(text.removesuffix(".") for text in cut)]
 
     @property
     def unread(self) -> int:

@@ -60,7 +60,7 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
             place = max(0, statement.find(name))
             what = f"{name} would read other data; queries can't read files"
             raise QueryError(what, statement, place, _HINT)
-    return [name for name in tables if name in {each.lower() for each in named}]
+    return [name for name in tables if name in {table.lower() for table in named}]
 
 
 def _require_shallow(statement: str) -> None:
@@ -106,17 +106,17 @@ def select(run: object, statement: str) -> pl.DataFrame:
             answer = context.execute(statement).head(MAX_ROWS + 1)
             # Joins can make very many rows; this engine makes no more than are asked for.
             streamed = "JOIN" in answer.explain(optimized=False)
-            found = answer.collect(engine="streaming" if streamed else "in-memory")
+            table = answer.collect(engine="streaming" if streamed else "in-memory")
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         if is_damage(error):
             raise
         raise _not_understood(statement, error) from error
     except pl.exceptions.PanicException as error:
         raise _not_understood(statement, RuntimeError(f"polars failed: {error}")) from error
-    if found.height > MAX_ROWS:
+    if table.height > MAX_ROWS:
         what = f"the result has more than {MAX_ROWS:,} rows"
         raise QueryError(what, statement, 0, "Add a WHERE or a LIMIT.")
-    return found
+    return table
 
 
 def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
@@ -147,10 +147,10 @@ def _not_understood(statement: str, error: Exception, hint: str = _HINT) -> Quer
 
 def _place(statement: str, reason: str) -> int:
     """Where polars says that a statement is wrong, or what it names stands; 0: it says neither."""
-    if found := _POSITION.search(reason):
-        line, column = (int(number) - 1 for number in found.groups())
+    if match := _POSITION.search(reason):
+        line, column = (int(number) - 1 for number in match.groups())
         before = statement.split("\n")[:line]
-        return min(sum(len(each) + 1 for each in before) + column, len(statement))
+        return min(sum(len(text) + 1 for text in before) + column, len(statement))
     if named := _NAMED.search(reason):
         word = re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", statement, re.IGNORECASE)
         return word.start() if word else 0

@@ -76,7 +76,7 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
     lines: dict[str | None, list[dict[str, Any]]] = {}
     for violation in violations:
         lines.setdefault(violation["python"], []).append(violation)
-    ranked = sorted(lines.items(), key=lambda line: -sum(one["amount"] for one in line[1]))
+    ranked = sorted(lines.items(), key=lambda line: -sum(case["amount"] for case in line[1]))
     for python, of_line in ranked[:_ROWS]:
         total, baselined = (sum(entry[key] for entry in of_line) for key in ("amount", "known"))
         causes = ", ".join(dict.fromkeys(entry["subject"]["cause"] for entry in of_line))

@@ -53,8 +53,8 @@ def assign_owners(stretches: pl.DataFrame, claims: Sequence[Claims]) -> Owners:
             row, window = row[free], window[free]
             room = np.clip(work[row] - avoidable[row], 0.0, None)
             whole = np.bincount(window, room, windows.height)
-            asked = windows["us"].cast(pl.Float64).fill_null(np.inf).to_numpy()
-            share = np.clip(asked / np.where(whole, whole, 1.0), 0.0, 1.0)[window]
+            wanted = windows["us"].cast(pl.Float64).fill_null(np.inf).to_numpy()
+            share = np.clip(wanted / np.where(whole, whole, 1.0), 0.0, 1.0)[window]
             taken = room * share > 0
             owner[row[taken]] = number
             avoidable[row[taken]] += (room * share)[taken]
@@ -66,12 +66,12 @@ _Places = dict[int, tuple[int, Integers]]
 
 def _places_of_threads(stretches: pl.DataFrame) -> _Places:
     """Of each thread the first of its rows, and their starts."""
-    found: _Places = {}
+    places: _Places = {}
     row = 0
     for part in stretches[["thread", "start"]].partition_by("thread", maintain_order=True):
-        found[part["thread"][0]] = (row, part["start"].to_numpy())
+        places[part["thread"][0]] = (row, part["start"].to_numpy())
         row += part.height
-    return found
+    return places
 
 
 def _rows_in(windows: pl.DataFrame, places: _Places) -> tuple[Integers, Integers]:
@@ -80,9 +80,9 @@ def _rows_in(windows: pl.DataFrame, places: _Places) -> tuple[Integers, Integers
     begin, end = (windows[name].to_numpy() for name in ("begin", "end"))
     first, last = np.zeros_like(thread), np.zeros_like(thread)
     for number, (row, starts) in places.items():
-        own = thread == number
-        first[own] = row + np.searchsorted(starts, begin[own])
-        last[own] = row + np.searchsorted(starts, end[own])
+        mine = thread == number
+        first[mine] = row + np.searchsorted(starts, begin[mine])
+        last[mine] = row + np.searchsorted(starts, end[mine])
     count = np.clip(last - first, 0, None)
     window = np.repeat(np.arange(len(count)), count)
     offset = np.arange(len(window)) - np.repeat(np.cumsum(count) - count, count)

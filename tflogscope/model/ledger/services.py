@@ -65,17 +65,17 @@ def time_of_service(run: Tables, threads: Sequence[int]) -> pl.DataFrame:
     """Phases of the threads that serve: phase, end (of the last stretch) and wall_us, as the table
     `time` has them of the program's own thread.
     """
-    own = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
-    phases = own.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
-    log = float(own.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
-    found = looked_up(run.time.select("phase"), phases, "phase")
+    of_threads = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
+    phases = of_threads.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
+    log = float(of_threads.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
+    table = looked_up(run.time.select("phase"), phases, "phase")
     is_log = pl.col("phase") == "logging"
-    return found.with_columns(wall_us=pl.when(is_log).then(log).otherwise("wall_us"))
+    return table.with_columns(wall_us=pl.when(is_log).then(log).otherwise("wall_us"))
 
 
 def quantiles(column: str) -> dict[str, pl.Expr]:
     """What so many of a hundred values don't exceed: `p50_us`, `p95_us`, `p99_us`."""
     return {
-        f"p{each}_us": rounded(pl.col(column).quantile(each / 100, "linear").cast(pl.Float64))
-        for each in (50, 95, 99)
+        f"p{percent}_us": rounded(pl.col(column).quantile(percent / 100, "linear").cast(pl.Float64))
+        for percent in (50, 95, 99)
     }

@@ -166,15 +166,15 @@ def traced(of: Evidence) -> pl.DataFrame:
     Tracing ends before the next call or op.
     """
     items, run = spans_by_thread(of), run_window(of)
-    said, thread = tracing_us(of.events), items["thread"].head(1)
+    recorded, thread = tracing_us(of.events), items["thread"].head(1)
     items = items.filter(pl.col("thread").is_in(thread.implode()))
-    if said.is_empty() or run is None or items.is_empty():
+    if recorded.is_empty() or run is None or items.is_empty():
         calls = of.first_calls.drop_nulls("tracing_us")
         calls = calls.filter(pl.col("thread").is_in(thread.implode()))
         name, took, end = calls["name"], calls["tracing_us"], calls["begin"]
     else:
-        following = np.searchsorted(items["begin_at"].to_numpy(), said["at"].to_numpy())
-        name, took = said["name"], said["took_us"]
+        following = np.searchsorted(items["begin_at"].to_numpy(), recorded["at"].to_numpy())
+        name, took = recorded["name"], recorded["took_us"]
         end = items["begin"].extend_constant(run[1], 1)[following]
     begin = (end - took.cast(pl.Int64)).alias("begin")
     intervals = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
@@ -414,8 +414,8 @@ class _Thread:
         items = self._items.lazy()
         ends = items.select(begin="end", at="end_at").drop_nulls()
         both = pl.concat([items.select("begin", at="begin_at"), ends])
-        known = both.sort("begin", "at").collect()
-        time, at = known["begin"].to_numpy(), np.maximum.accumulate(known["at"].to_numpy())
+        marks = both.sort("begin", "at").collect()
+        time, at = marks["begin"].to_numpy(), np.maximum.accumulate(marks["at"].to_numpy())
         return np.interp(times, time, at, left=0).astype(np.int64) // PLACES
 
 
@@ -429,7 +429,7 @@ def _within(
 ) -> NDArray[np.float64]:
     """Costs, each at most its wall time; what is more goes to other stretches of the phase."""
     kept = np.clip(log, 0.0, wall)
-    over, room = (np.bincount(phase, each, len(_NAMES)) for each in (log - kept, wall - kept))
+    over, room = (np.bincount(phase, us, len(_NAMES)) for us in (log - kept, wall - kept))
     share = np.clip(over / np.where(room, room, 1.0), 0.0, 1.0)
     return np.asarray(kept + (wall - kept) * share[phase])
 

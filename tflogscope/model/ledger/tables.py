@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 @once
 def program_stretches(of: Evidence) -> pl.DataFrame:
     """The stretches of the program's thread, with wall_us and log_us (what the log took)."""
-    found = read_stretches(of)
-    return _of_threads(found, found["thread"].head(1).to_list())
+    stretches = read_stretches(of)
+    return _of_threads(stretches, stretches["thread"].head(1).to_list())
 
 
-def _of_threads(found: pl.DataFrame, threads: list[int]) -> pl.DataFrame:
-    found = found.filter(pl.col("thread").is_in(threads))
+def _of_threads(stretches: pl.DataFrame, threads: list[int]) -> pl.DataFrame:
+    stretches = stretches.filter(pl.col("thread").is_in(threads))
     wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
-    return found.with_columns(wall_us=wall, log_us=wall - pl.col("work_us"))
+    return stretches.with_columns(wall_us=wall, log_us=wall - pl.col("work_us"))
 
 
 def repeated_table(of: Evidence) -> pl.DataFrame:
@@ -47,9 +47,9 @@ def repeated_table(of: Evidence) -> pl.DataFrame:
     sums over the threads that serve.
     """
     serving = serving_threads(of)
-    own = _of_threads(read_stretches(of), serving) if serving else program_stretches(of)
-    sums = own.filter("repeats").group_by("phase").agg(repeats_us=rounded(pl.col("work_us").sum()))
-    phases = pl.DataFrame({"phase": PHASES} if own.height else {"phase": []}, {"phase": pl.String})
+    work = _of_threads(read_stretches(of), serving) if serving else program_stretches(of)
+    sums = work.filter("repeats").group_by("phase").agg(repeats_us=rounded(pl.col("work_us").sum()))
+    phases = pl.DataFrame({"phase": PHASES} if work.height else {"phase": []}, {"phase": pl.String})
     phases = phases.filter(pl.col("phase") != "logging")
     return looked_up(phases, sums, "phase").with_columns(pl.col("repeats_us").fill_null(0.0))
 
@@ -62,18 +62,18 @@ def time_table(of: Evidence) -> pl.DataFrame:
     run = run_window(of)
     if run is None:
         return pl.DataFrame(schema=schema("time"))
-    own = program_stretches(of)
-    sums = own.group_by("phase").agg(
+    stretches = program_stretches(of)
+    sums = stretches.group_by("phase").agg(
         pl.col("start").min(),
         pl.col("end").max(),
         wall_us=pl.col("work_us").sum(),
     )
     table = looked_up(pl.DataFrame({"phase": PHASES}), sums, "phase").lazy()
     is_log = pl.col("phase") == "logging"
-    logging = float(own["log_us"].sum())
+    logging = float(stretches["log_us"].sum())
     wall = pl.when(is_log).then(logging).otherwise(pl.col("wall_us").fill_null(0.0))
-    known = ~pl.col("phase").is_in(phases_not_shown(of))
-    table = table.with_columns(wall_us=pl.when(known).then(rounded(wall)))
+    is_shown = ~pl.col("phase").is_in(phases_not_shown(of))
+    table = table.with_columns(wall_us=pl.when(is_shown).then(rounded(wall)))
     work = pl.when(is_log).then(0.0).otherwise("wall_us")
     return as_table(
         "time",
@@ -95,24 +95,24 @@ def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.Dat
     now = rows(items[["at", "end_at", "op", "is_call", "call"]], stretches["item"])
     following = rows(items[["begin_at"]], stretches["before"])
     names = of.calls.select("at", name="function")
-    asked = stretches.hstack(now).with_columns(
+    placed = stretches.hstack(now).with_columns(
         owned["id"].alias("owner"),
         owned["subject"],
         following["begin_at"],
         avoidable_us=pl.Series(owners.avoidable_us),
     )
     is_call = pl.col("is_call").fill_null(value=False)
-    asked = looked_up(asked, names, "at").with_columns(
+    placed = looked_up(placed, names, "at").with_columns(
         avoidable,
         mode=pl.when(pl.col("item").is_not_null()).then(
             pl.when(is_call).then(pl.lit("graph")).otherwise(pl.lit("eager"))
         ),
         function=pl.when(is_call).then("name"),
         op=pl.when(~is_call).then("op"),
-        python=of.lines.begun_at(asked["at"].fill_null(-1)),
+        python=of.lines.begun_at(placed["at"].fill_null(-1)),
     )
     pool = _pool_stretches(of, stretches["thread"].unique())
-    both = pl.concat([asked, pool], how="diagonal_relaxed")
+    both = pl.concat([placed, pool], how="diagonal_relaxed")
     run = run_window(of)
     if both.is_empty() and run and of.recorded.tensorflow_dialect:  # nothing says what went on
         whole = {"thread": [-1], "start": [run[0]], "end": [run[1]], "repeats": [False]}

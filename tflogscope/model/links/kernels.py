@@ -28,7 +28,7 @@ BLOCKS = np.array([family.blocks for family in FAMILIES])
 MULTIPLIES = np.array([family.product is not None for family in FAMILIES])
 # Which input of its node each operand (src, wei, dst) is.
 OPERANDS = np.array(
-    [[NO_TENSOR if n is None else n for n in (each.src, each.wei, each.dst)] for each in FAMILIES]
+    [[NO_TENSOR if n is None else n for n in (kind.src, kind.wei, kind.dst)] for kind in FAMILIES]
 )
 # Of a node that calls a function made with jit_compile=True (compiler/jit/defs.cc).
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"

@@ -83,7 +83,7 @@ class Activity:
 
 def read_activity(
     run: Run,
-    rows: pl.Series | None,
+    numbers: pl.Series | None,
     columns: Callable[[list[str]], int],
     *,
     first: int | None = None,
@@ -93,7 +93,7 @@ def read_activity(
 
     Args:
         run: the run.
-        rows: the numbers of the rows of its timeline to show; None: all, and primitives whose op is
+        numbers: those of the rows of its timeline to show; None: all, and primitives whose op is
             not known.
         columns: given the names of the lanes, into how many parts to cut the time; there are fewer
             if it has fewer µs.
@@ -101,9 +101,9 @@ def read_activity(
         last: where to end; None: with the last row.
     """
     slices = run.slices
-    frame, whole = slices.frame, rows is None
-    if rows is not None:
-        frame = frame.filter(pl.col("row").is_in(rows.implode()))
+    frame, whole = slices.frame, numbers is None
+    if numbers is not None:
+        frame = frame.filter(pl.col("row").is_in(numbers.implode()))
     if first is None:
         first = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
     if last is None:
@@ -224,14 +224,14 @@ def _lane(group: str, name: str, part: pl.DataFrame, edges: Integers, traced: In
     begin, end = part["begin_ns"].to_numpy(), part["end_ns"].to_numpy()
     timed = part["has_end"].to_numpy()
     time = covered(begin[timed], end[timed], edges)
-    known = timed.any()
+    ended = timed.any()
     marked = np.intersect1d(begin, traced) if group == "calls" else begin[:0]
     return Lane(
         kind=(group, name),
         group=group,
         name=name,
         runs=part.height,
-        total_us=float(open_time(begin[timed], end[timed], edges).sum() / 1000) if known else None,
+        total_us=float(open_time(begin[timed], end[timed], edges).sum() / 1000) if ended else None,
         busy_us=float(time.sum() / 1000),
         busy=(time / np.diff(edges)).tolist(),
         begun=_counts(begin[~timed], edges).tolist(),
@@ -260,20 +260,20 @@ def _preparation(run: Run, kind: str, edges: Integers) -> Lane:
 def _prepared(run: Run, kind: str) -> pl.DataFrame:
     """When that was done before functions ran: begin_ns, end_ns, has_end; empty without times."""
     origin = run.slices.origin_us
-    known = run.preparations.filter(kind=kind) if run.slices.clock == "time" else pl.DataFrame()
-    if origin is None or known.is_empty():
+    prepared = run.preparations.filter(kind=kind) if run.slices.clock == "time" else pl.DataFrame()
+    if origin is None or prepared.is_empty():
         return pl.DataFrame(schema={"begin_ns": pl.Int64, "end_ns": pl.Int64})
     times = (pl.col("begin", "end") - origin) * 1000
-    return known.select(times.name.suffix("_ns"), has_end=pl.lit(value=True))
+    return prepared.select(times.name.suffix("_ns"), has_end=pl.lit(value=True))
 
 
 def _primitives(run: Run, inner: pl.DataFrame, edges: Integers) -> Lane:
     """The lane of primitives: their own durations, not those drawn; named after their library."""
     libraries = run.rewriters.primitives
     lane = _lane("oneDNN", "primitives", inner, edges, np.zeros(0, np.int64))
-    said = run.primitives["duration_us"].gather(inner["primitive"]).sum()
+    us = run.primitives["duration_us"].gather(inner["primitive"]).sum()
     group = libraries[0] if len(libraries) == 1 else ""
-    return replace(lane, group=group, total_us=float(said))
+    return replace(lane, group=group, total_us=float(us))
 
 
 def _gaps(run: Run, shown: pl.DataFrame, all_: pl.DataFrame, first: int, last: int) -> list[Gap]:

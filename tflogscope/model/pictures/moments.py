@@ -54,13 +54,13 @@ def moment_ns(run: Run, text: str, *, last: bool) -> int:
 def _of_line(run: Run, line: int, *, last: bool) -> int:
     frame = run.slices.frame.drop_nulls("line")
     reached = pl.col("line") <= line if last else pl.col("line") >= line
-    found = frame.filter(reached)
-    if found.is_empty():
+    ran = frame.filter(reached)
+    if ran.is_empty():
         side = "up to" if last else "from"
         raise UsageError(f"nothing ran {side} this line", str(line), _HINT)
     if last:
-        return int(found["end_ns"].to_numpy().max())
-    return int(found["begin_ns"].to_numpy().min())
+        return int(ran["end_ns"].to_numpy().max())
+    return int(ran["begin_ns"].to_numpy().min())
 
 
 def of_function(name: str) -> pl.Expr:

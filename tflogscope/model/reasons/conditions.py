@@ -85,5 +85,5 @@ def parse_attributes(text: str) -> Attributes:
         if mark[0] == ", " and not depth:
             edges.append(mark.start())
     parts = [text[begin + 2 : end] for begin, end in pairwise([*edges, len(text)])]
-    known = not depth and all("=" in part for part in parts)
-    return dict(part.partition("=")[::2] for part in parts) if known else {}
+    complete = not depth and all("=" in part for part in parts)
+    return dict(part.partition("=")[::2] for part in parts) if complete else {}

@@ -66,17 +66,17 @@ def choose_plugins(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl
     """
     who = pl.lit(BY_ONEDNN)
     op = pl.col("op")
-    for each in reversed(plugins.present):
-        known = op.is_in(list(each.ops))
-        if each not in plugins.working:
-            mine = known & ~pl.lit(onednn)
+    for plugin in reversed(plugins.present):
+        in_table = op.is_in(list(plugin.ops))
+        if plugin not in plugins.working:
+            mine = in_table & ~pl.lit(onednn)
         elif onednn:
-            mine = known & (
-                ~_is_eager() | op.is_in([one.name for one in each.ops.values() if one.eager])
+            mine = in_table & (
+                ~_is_eager() | op.is_in([one.name for one in plugin.ops.values() if one.eager])
             )
         else:
             mine = pl.lit(value=True)
-        who = pl.when(mine).then(pl.lit(each.id)).otherwise(who)
+        who = pl.when(mine).then(pl.lit(plugin.id)).otherwise(who)
     if not plugins.present:
         return pl.Series([BY_ONEDNN]).new_from_index(0, nodes.height)
     return nodes.select(who=who).to_series()
@@ -100,35 +100,35 @@ def _is_eager() -> pl.Expr:
     return holds(pl.col("name").str.contains(WRAPPED))
 
 
-def _in_table(asked: PluginNodes) -> pl.Expr:
-    known = [op.name for op in asked.rewriter.ops.values() if op.is_known_to_pass]
-    return pl.col("op").is_in(known)
+def _in_table(given: PluginNodes) -> pl.Expr:
+    passed = [op.name for op in given.rewriter.ops.values() if op.is_known_to_pass]
+    return pl.col("op").is_in(passed)
 
 
-def _not_in_table(asked: PluginNodes) -> pl.Expr:
-    return ~(_in_table(asked) | (_is_eager() & asked.eager_ops))
+def _not_in_table(given: PluginNodes) -> pl.Expr:
+    return ~(_in_table(given) | (_is_eager() & given.eager_ops))
 
 
-def _not_eager(asked: PluginNodes) -> pl.Expr:
+def _not_eager(given: PluginNodes) -> pl.Expr:
     """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
-    return _is_eager() & ~asked.eager_ops
+    return _is_eager() & ~given.eager_ops
 
 
-def _rewriter_off(asked: PluginNodes) -> pl.Expr:
-    return pl.lit(asked.rewriter not in asked.plugins.working)
+def _rewriter_off(given: PluginNodes) -> pl.Expr:
+    return pl.lit(given.rewriter not in given.plugins.working)
 
 
-def _not_there(asked: PluginNodes) -> pl.Expr:
-    return pl.lit(asked.rewriter in asked.plugins.missing)
+def _not_there(given: PluginNodes) -> pl.Expr:
+    return pl.lit(given.rewriter in given.plugins.missing)
 
 
-def _other_type(asked: PluginNodes) -> pl.Expr:
+def _other_type(given: PluginNodes) -> pl.Expr:
     """The type is none of those that kernels take; half, unless some op ran with it here."""
-    ops = asked.rewriter.ops
+    ops = given.rewriter.ops
     types = {name: op.types for name, op in ops.items() if op.types}
     eager = {name: op.eager for name, op in ops.items() if op.eager}
-    ran = (pl.col("rewrite") == asked.rewriter.id) & (pl.col("dtype") == _HALF)
-    half = (pl.col("dtype") == _HALF) & ~pl.lit(asked.nodes.select(ran.any()).item())
+    ran = (pl.col("rewrite") == given.rewriter.id) & (pl.col("dtype") == _HALF)
+    half = (pl.col("dtype") == _HALF) & ~pl.lit(given.nodes.select(ran.any()).item())
     taken = pl.when(_is_eager()).then(_types_of(eager)).otherwise(_types_of(types))
     return ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
 
@@ -139,16 +139,16 @@ def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
     return pl.col("op").replace_strict(table, default=None, return_dtype=pl.List(pl.String))
 
 
-def _other_fusion(asked: PluginNodes) -> pl.Expr:
+def _other_fusion(given: PluginNodes) -> pl.Expr:
     """What is fused into the op is nothing that the kernel takes."""
-    allowed = {name: op.fused for name, op in asked.rewriter.ops.items() if op.fused}
+    allowed = {name: op.fused for name, op in given.rewriter.ops.items() if op.fused}
     fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
     return ~fused.str.replace_all(r'[" ]', "").is_in(_types_of(allowed))
 
 
-def _no_product(asked: PluginNodes) -> pl.Expr:
+def _no_product(given: PluginNodes) -> pl.Expr:
     """The function has no op that would make the plug-in look at it."""
-    has = asked.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
+    has = given.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
     return ~pl.col("name").is_in(pl.lit(has).implode(), nulls_equal=True)
 
 

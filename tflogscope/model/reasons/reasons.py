@@ -75,9 +75,9 @@ class Reasons:
     def eligible(self) -> pl.Series:
         """Whether oneDNN could have run each node; null where the log does not show what it is."""
         ids = pl.Series([*(rule.eligible for rule in RULES), None], dtype=pl.Boolean)
-        found = ids[self.rule % len(ids)]
-        found.scatter(np.flatnonzero(self.unexplained | self.rewritten), True)
-        return found.scatter(np.flatnonzero(~self.due & ~self.rewritten), False)
+        eligible = ids[self.rule % len(ids)]
+        eligible.scatter(np.flatnonzero(self.unexplained | self.rewritten), True)
+        return eligible.scatter(np.flatnonzero(~self.due & ~self.rewritten), False)
 
 
 def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiations) -> Reasons:
@@ -131,8 +131,8 @@ class _Facts:
         if not len(row):
             return np.zeros(0, np.int64)
         if rule.by in BY_ID and fact in FACTS:
-            asked = PluginNodes(plugins_of(self._events), BY_ID[rule.by], self._nodes)
-            return self._own(FACTS[fact](asked), row)
+            given = PluginNodes(plugins_of(self._events), BY_ID[rule.by], self._nodes)
+            return self._own(FACTS[fact](given), row)
         fitting: Integers = _FACTS[fact](self, row)
         return fitting
 
@@ -200,16 +200,16 @@ class _Facts:
         """
         if self._on != _NONE:
             return _NONE
-        said = self._first("mkl_not_enabled")
+        line = self._first("mkl_not_enabled")
         if self._events.coverage["records"].sum() < _PASTED:
-            return said  # what comes before may have been left out
-        return said if said != _NONE else self._first("cpu_features", "cpu_features_onednn")
+            return line  # what comes before may have been left out
+        return line if line != _NONE else self._first("cpu_features", "cpu_features_onednn")
 
     @cached_property
     def _version(self) -> tuple[int, ...] | None:
         """Version of oneDNN, from its header."""
-        said = self._events.onednn_version
-        numbers = map(whole, (said or "").lstrip("v").split("."))
+        version = self._events.onednn_version
+        numbers = map(whole, (version or "").lstrip("v").split("."))
         return tuple(part for part in numbers if part is not None) or None
 
     # ---- facts -----------------------------------------------------------------------------------
@@ -226,21 +226,21 @@ class _Facts:
         return self._by_version(row, lambda op, version: version >= op.onednn[1])
 
     def _by_version(self, row: Integers, fits: Callable[[Op, tuple[int, ...]], bool]) -> Integers:
-        known, version = [op for op in OPS.values() if op.onednn], self._version
-        ops = [op.name for op in known if version is not None and fits(op, version)]
+        dated, version = [op for op in OPS.values() if op.onednn], self._version
+        ops = [op.name for op in dated if version is not None and fits(op, version)]
         return self._here(self.is_op(ops, row), row)
 
     def _said(self, id_: str, row: Integers, *more: str, word: str = "") -> Integers:
         """The pass' first word on each node's function (and `more` columns), -1: none."""
-        said = self._events.messages(id_)
-        if said.is_empty():
+        messages = self._events.messages(id_)
+        if messages.is_empty():
             return np.full(len(row), _NONE)
-        said = self._instantiations.span_of(said).drop_nulls("function")
+        messages = self._instantiations.span_of(messages).drop_nulls("function")
         if word:
-            said = said.filter(pl.col("reason").str.contains(word, literal=True))
-            said = said.with_columns(dtype=pl.col("reason").str.extract(r"\b(DT_\w+)"))
-        found = row_with(rows(self._nodes[["name", *more]], row), said[["function", *more]])
-        return np.append(said["at"].to_numpy(), _NONE)[found]
+            messages = messages.filter(pl.col("reason").str.contains(word, literal=True))
+            messages = messages.with_columns(dtype=pl.col("reason").str.extract(r"\b(DT_\w+)"))
+        message = row_with(rows(self._nodes[["name", *more]], row), messages[["function", *more]])
+        return np.append(messages["at"].to_numpy(), _NONE)[message]
 
     def off(self, row: Integers) -> Integers:
         """The pass says so when it comes to the function; else the log as a whole does."""
@@ -311,9 +311,9 @@ class _Facts:
         return {*self._by_onednn["dtype"].unique()}
 
     @staticmethod
-    def _skipped(own: Integers, line: Integers) -> Integers:
+    def _skipped(word: Integers, line: Integers) -> Integers:
         """The pass' word, else the node's own line."""
-        return np.where((own != _NONE) & (line != _NONE), line, own)
+        return np.where((word != _NONE) & (line != _NONE), line, word)
 
     def pool_not_rewritten(self, row: Integers) -> Integers:
         """The line of the pool whose output comes in; the node's own if it is not in the function.
@@ -321,11 +321,11 @@ class _Facts:
         Inputs are printed as `node` or `node:output`; the pool's output is the second.
         """
         second = pl.col("inputs").str.split(", ").list.get(1, null_on_oob=True)
-        asked = rows(self._nodes, row).select("name", node=second.str.replace(r":\d+$", ""))
-        pool = row_with(asked, self._nodes[["name", "node"]])
+        source = rows(self._nodes, row).select("name", node=second.str.replace(r":\d+$", ""))
+        pool = row_with(source, self._nodes[["name", "node"]])
         at = np.where(pool >= 0, self.at[pool], self.at[row])
         kept = (rows(self._nodes["rewrite"], pool).fill_null("none") == "none").to_numpy()
-        return np.where(kept & asked["node"].is_not_null().to_numpy(), at, _NONE)
+        return np.where(kept & source["node"].is_not_null().to_numpy(), at, _NONE)
 
     def on(self, row: Integers) -> Integers:
         """It is on: then only the rule of the op itself is left to have said no."""

@@ -37,8 +37,8 @@ def graph_nodes(
     `at` is the first line that shows it, `ran_at` the first that runs it.
     """
     ran = _nodes_run(executions, costs).with_columns(ran_at="at")
-    own = instantiations.kernels.lazy().filter(~pl.col("function").str.contains(WRAPPED))
-    made = own.select(
+    kernels = instantiations.kernels.lazy().filter(~pl.col("function").str.contains(WRAPPED))
+    made = kernels.select(
         *AS_NODES,
         executions=pl.lit(0, pl.UInt32),
         steady_us=pl.lit(None, pl.Float64),
@@ -119,8 +119,8 @@ def functions_table(
     `same` says which traces are of one Python function, see `python_functions`.
     """
     made_us = newly_covered(pl.col("time"), pl.col("end_time"), "function")
-    own = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
-    spans = own.select("at", name="function", made_at="at", made_us=made_us)
+    instantiated = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
+    spans = instantiated.select("at", name="function", made_at="at", made_us=made_us)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
     calls = calls.hstack(
         rows(costs.of_executions[["steady_us", "work_us"]], executions.calls["row"])
@@ -137,14 +137,14 @@ def functions_table(
             rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
         )
     )
-    known = made.any() & (pl.col("made_us").count() == made.sum())
+    all_timed = made.any() & (pl.col("made_us").count() == made.sum())
     names = function_columns(pl.col("name"))
     table = (
         pl.concat([spans, calls.lazy(), run], how="diagonal")
         .group_by("name")
         .agg(
             pl.col("at", "made_at").min(),
-            instantiation_us=pl.when(known).then(pl.col("made_us").sum()),
+            instantiation_us=pl.when(all_timed).then(pl.col("made_us").sum()),
             calls=pl.col("called").count(),
             steady_us=summed("steady_us"),
             work_us=summed("work_us"),
@@ -202,13 +202,13 @@ def kernels_of_dispatches(
     key = ["function", "attributes"]
     made = instantiations.kernels.drop_nulls(["component", *key])
     kernel = row_with(made[key], kernels[["name", "attributes"]])
-    known = np.flatnonzero(kernel >= 0)
-    ran = row_with(rows(components, runs["component"]), rows(made[["component"]], known))
+    matched = np.flatnonzero(kernel >= 0)
+    ran = row_with(rows(components, runs["component"]), rows(made[["component"]], matched))
     with_kernel = np.flatnonzero((ran >= 0) & (runs["dispatch"].to_numpy() >= 0))
-    found = pl.DataFrame(
+    pairs = pl.DataFrame(
         [
             runs["dispatch"][with_kernel],
-            pl.Series("kernel", kernel[known[ran[with_kernel]]], dtype=pl.UInt32),
+            pl.Series("kernel", kernel[matched[ran[with_kernel]]], dtype=pl.UInt32),
         ]
     )
-    return first_of_each(found, "dispatch")
+    return first_of_each(pairs, "dispatch")

@@ -45,10 +45,10 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
     )
     implementations = _distinct(signature, ran["implementation"], "implementations")
     more = (executions.signatures, primitives, implementations, _lines(timeline))
-    for each in (*more, *_asked_for(timeline)):
-        place = first_with(each["signature"].to_numpy(), executions.signatures.height)
-        found = rows(each.drop("signature"), place[grouped["signature"].to_numpy()])
-        grouped = grouped.hstack(found)
+    for part in (*more, *_asked_for(timeline)):
+        place = first_with(part["signature"].to_numpy(), executions.signatures.height)
+        columns = rows(part.drop("signature"), place[grouped["signature"].to_numpy()])
+        grouped = grouped.hstack(columns)
     table = grouped.sort("steady_us", "at", descending=[True, False], nulls_last=True)
     placed = with_places(executions.spans, table)
     return as_table(
@@ -72,8 +72,8 @@ def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
 
 def _lines(timeline: Timeline) -> pl.DataFrame:
     """The line that most of a signature's executions come from: python, python_executions."""
-    known = timeline.columns("signature", "status", "python")
-    alive = only(known, known["python"].is_not_null() & (known["status"] != "dead"))
+    lines = timeline.columns("signature", "status", "python")
+    alive = only(lines, lines["python"].is_not_null() & (lines["status"] != "dead"))
     counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
         python_executions=pl.len().cast(pl.UInt32)
     )
@@ -83,12 +83,12 @@ def _lines(timeline: Timeline) -> pl.DataFrame:
 
 def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFrame:
     """The distinct texts of each signature, sorted and `;`-joined."""
-    known = pl.DataFrame([signatures, texts.cast(pl.String).alias(name)]).drop_nulls().unique()
+    pairs = pl.DataFrame([signatures, texts.cast(pl.String).alias(name)]).drop_nulls().unique()
     # Most have one. To join those of a group takes some hundred bytes.
-    alone = known["signature"].is_unique()
-    several = only(known, ~alone).sort(name)
+    alone = pairs["signature"].is_unique()
+    several = only(pairs, ~alone).sort(name)
     joined = several.group_by("signature").agg(pl.col(name).str.join(";"))
-    return only(known, alone).vstack(joined)
+    return only(pairs, alone).vstack(joined)
 
 
 # ---- primitives: a row for each verbose line -----------------------------------------------------
@@ -111,7 +111,7 @@ def primitives_table(
     named = pl.when(pl.col("event") == "info").then(pl.col("message").str.extract(VERSION, 1))
     # A plug-in has a oneDNN of its own. After the headers of both, a line may be of either.
     mixed = named.is_first_distinct() & named.is_not_null()
-    known = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
+    sure = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
     execution = links["execution"].cast(pl.UInt32)
     ran_at = executions.frame["at"].gather(execution)
     ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
@@ -120,7 +120,7 @@ def primitives_table(
         time=(pl.col("time") + utc_offset(events)).cast(pl.Datetime("us")),
         # oneDNN prints its header before the first line, but create_nested lines may precede it.
         onednn_version=pl.when(
-            ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (known | is_header)
+            ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (sure | is_header)
         ).then(named.forward_fill().backward_fill()),
         auxiliary=_AUXILIARY,
         timeline_line=ran["line"].set(ran_at.is_null(), None),
@@ -140,13 +140,13 @@ def rewrites_table(
 
     `nodes` is a frame of `graph_nodes`.
     """
-    found = [
+    frames = [
         _by_layout_pass(executions, instantiations),
         _by_registry(executions),
         *_by_remapper(nodes),
         *_by_plugins(instantiations.plugin_rewrites, nodes),
     ]
-    table = pl.concat(found, how="diagonal").sort("at", maintain_order=True)
+    table = pl.concat(frames, how="diagonal").sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
     named = table.with_columns(
         function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),

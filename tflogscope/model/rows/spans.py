@@ -65,7 +65,7 @@ def select_outermost(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     return both.select(*names, "status", "rule", "work_us", "ran_us", "log_us").drop_nulls("begin")
 
 
-def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
+def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     """The spans, in the order of their begins on each thread: of `select_outermost` what has ended.
 
     Columns: thread, at, op, is_call, begin, end, before (the op of the span before), after_call
@@ -75,7 +75,7 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     usually; again: the two follow each other in a loop; makes: one of them makes a variable, which
     is of no loop, unless a model is loaded in it; session (how many calls began on the thread).
     """
-    spans = asked.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
+    spans = outermost.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
     makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
     making = holds(pl.col("rule").is_in(makes))
     before = pl.col("op", "end", "end_at", "is_call").shift().over("thread").name.prefix("last_")
@@ -113,14 +113,14 @@ def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
     """The spans of whole threads, with computed_us: for how much of the gap before it a thread
     computed. 0 where that gap is short; empty where the log doesn't say it.
     """
-    said = events.messages("python_computed").select(
+    records = events.messages("python_computed").select(
         said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
     )
-    if said.is_empty() or spans.is_empty():
+    if records.is_empty() or spans.is_empty():
         return spans.clear()
     spans = spans.with_columns(last_at=pl.col("at").shift().over("thread")).sort("at")
     spans = spans.join_asof(
-        said.sort("said_at"),
+        records.sort("said_at"),
         left_on="at",
         right_on="said_at",
         by="thread",
@@ -146,14 +146,14 @@ class WithoutLog:
         hook = (took or usual) if price else 0.0
         # A line about a node does not say which thread it is of; one thread traces at a time.
         nodes = events.messages("python_node").select("at")
-        said = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
+        ops = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
         self._threads = np.unique(threads.to_numpy())
-        said = said.filter(is_among(said["thread"], self._threads))
-        lines = ((usual, events.places_on(self._threads)), (hook, said), (hook, nodes))
+        ops = ops.filter(is_among(ops["thread"], self._threads))
+        lines = ((usual, events.places_on(self._threads)), (hook, ops), (hook, nodes))
         # Lines are in order already, or nearly: this way that is quicker.
         self._lines = [
-            (price, each.columns, np.sort(self._places(each), kind="stable"))
-            for price, each in lines
+            (price, frame.columns, np.sort(self._places(frame), kind="stable"))
+            for price, frame in lines
         ]
         self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
         """How many times as long Python takes here as where its own times were measured."""
@@ -187,8 +187,8 @@ class WithoutLog:
         """How many lines of a kind are in windows."""
         _, columns, lines = self._lines[number]
         before, behind = (
-            np.searchsorted(lines, self._places(windows[[each, *columns[1:]]]), side="right")
-            for each in at
+            np.searchsorted(lines, self._places(windows[[edge, *columns[1:]]]), side="right")
+            for edge in at
         )
         return np.asarray(behind - before)
 

@@ -57,13 +57,13 @@ class Timeline:
     @cached_property
     def _made(self) -> dict[str, Coded]:
         executions, causes, lines = self.executions, self._causes, self._lines
-        asked, steps, frame = executions.asked, executions.steps["cause"], executions.frame
+        codes, steps, frame = executions.asked, executions.steps["cause"], executions.frame
         stack = lines.of_executions
         ids = pl.Series([*(rule.id for rule in causes.rules), None], dtype=pl.Categorical)
         proof = with_places(executions.spans, pl.DataFrame({"at": causes.proven_at}))["line"]
         return {
-            "cause": (asked, pl.concat([steps, causes.names]).cast(pl.Categorical)),
-            "own": (asked, pl.concat([pl.repeat(False, len(steps), eager=True), causes.own])),
+            "cause": (codes, pl.concat([steps, causes.names]).cast(pl.Categorical)),
+            "own": (codes, pl.concat([pl.repeat(False, len(steps), eager=True), causes.own])),
             "rule": (frame["dispatch"], ids[causes.rule % len(ids)]),
             "proof_line": (frame["dispatch"], proof),
             "stack": (None, stack),

@@ -25,9 +25,9 @@ def function_calls(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.Data
     `Run.python_functions`.
     """
     keys = ["function", "function_uid", "flavour"]
-    own = functions.filter(pl.col("made_by").is_not_null())[keys]
+    internal = functions.filter(pl.col("made_by").is_not_null())[keys]
     calls = executions.filter(pl.col("kind") == "call")
-    return calls.join(own, on=keys, how="anti", maintain_order="left")
+    return calls.join(internal, on=keys, how="anti", maintain_order="left")
 
 
 def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
@@ -51,8 +51,8 @@ def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.Da
     calls, ops = function_calls(eager, functions), only(eager, eager["kind"] == "op")
     first_row, first = calls[["row", "function"]].row(0) if calls.height else (0, None)
     last = rows(calls["function"], last_before(ops[["row"]], calls[["row"]]))
-    known = only(calls, calls["call"] >= 0)
-    around = rows(known["function"], row_with(ops[["call"]], known[["call"]]))
+    numbered = only(calls, calls["call"] >= 0)
+    around = rows(numbered["function"], row_with(ops[["call"]], numbered[["call"]]))
     return ops.with_columns(
         near=pl.coalesce(around, last, pl.lit(first, pl.String)),
         inside=around.is_not_null(),

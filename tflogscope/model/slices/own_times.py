@@ -27,7 +27,7 @@ def own_times(slices: Slices) -> pl.DataFrame:
     frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
     is_call = pl.col("kind") == "call"
     kept: dict[str, Any] = {"how": "left", "maintain_order": "left"}
-    own = frame.with_columns(own_ns=_own_ns(frame)).join(_in_nodes(frame), on="call", **kept)
+    measured = frame.with_columns(own_ns=_own_ns(frame)).join(_in_nodes(frame), on="call", **kept)
     took = pl.col("end_ns") - pl.col("begin_ns") - pl.col("in_nodes").fill_null(0)
     around = (
         frame.filter(is_call)
@@ -37,15 +37,15 @@ def own_times(slices: Slices) -> pl.DataFrame:
     own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
     lasted = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
     worked = (pl.col("work_us") / lasted).fill_nan(0)
-    timed = own.join(around, on="call", **kept).select(
+    timed = measured.join(around, on="call", **kept).select(
         "text",
         stack=pl.coalesce("stack", "around"),
         us=own_us.round().cast(pl.Int64),
         work_us=own_us * worked,
     )
-    known = pl.col("work_us").count() > 0
+    estimated = pl.col("work_us").count() > 0
     return timed.group_by("text", "stack", maintain_order=True).agg(
-        pl.col("us").sum(), pl.when(known).then(pl.col("work_us").sum())
+        pl.col("us").sum(), pl.when(estimated).then(pl.col("work_us").sum())
     )
 
 

@@ -37,16 +37,16 @@ def read_preparations(
     Columns: kind (`tracing`, `instantiation` or `XLA compilation`), name (of the function, in
     full), source, line, end_line, begin and end (µs since the epoch).
     """
-    rows = pl.concat(
+    prepared = pl.concat(
         [_tracing(first_calls), _instantiations(instantiations), _compilations(events, calls)]
     ).filter(pl.col("end") > pl.col("begin"))
-    rows = rows.sort("begin", "end", descending=[False, True])
-    return with_places(events.spans, rows)
+    prepared = prepared.sort("begin", "end", descending=[False, True])
+    return with_places(events.spans, prepared)
 
 
 def _tracing(first_calls: pl.DataFrame) -> pl.DataFrame:
-    known = first_calls.drop_nulls("tracing_us")
-    return known.select(
+    traced = first_calls.drop_nulls("tracing_us")
+    return traced.select(
         pl.lit("tracing").alias("kind"),
         "name",
         at="begin_at",
@@ -69,9 +69,9 @@ def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
 
 def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     """XLA's compilations. The record names no function: it is that of the call around it."""
-    said = compile_times(events).drop_nulls(["time", "compile_us"])
-    around = call_around(said, calls).alias("row")
-    named = looked_up(said.hstack([around]), calls.select("row", "name"), "row")
+    compilations = compile_times(events).drop_nulls(["time", "compile_us"])
+    around = call_around(compilations, calls).alias("row")
+    named = looked_up(compilations.hstack([around]), calls.select("row", "name"), "row")
     return named.select(
         pl.lit("XLA compilation").alias("kind"),
         "name",
@@ -85,18 +85,18 @@ def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
 # ---- how it is drawn -----------------------------------------------------------------------------
 
 
-def with_preparations(slices: Slices, rows: pl.DataFrame) -> Slices:
+def with_preparations(slices: Slices, spans: pl.DataFrame) -> Slices:
     """The same picture with what `read_preparations` found.
 
     Their slices have no row of the timeline; mode in `texts` is `preparation`. A log without times
     has none.
     """
     origin = slices.origin_us
-    if origin is None or slices.clock != "time" or rows.is_empty():
+    if origin is None or slices.clock != "time" or spans.is_empty():
         return slices
-    rows = rows.with_columns((pl.col("begin", "end") - origin).clip(-FARTHEST, FARTHEST) * 1000)
-    lane = _lanes(rows)
-    frame = rows.select(
+    spans = spans.with_columns((pl.col("begin", "end") - origin).clip(-FARTHEST, FARTHEST) * 1000)
+    lane = _lanes(spans)
+    frame = spans.select(
         "line",
         "end_line",
         track=pl.Series(lane + slices.tracks.height),
@@ -107,13 +107,13 @@ def with_preparations(slices: Slices, rows: pl.DataFrame) -> Slices:
         text=pl.int_range(pl.len()) + slices.texts.height,
     )
     tracks = _tracks(slices.tracks, int(lane.max()) + 1)
-    return _merged(slices, frame, _texts(rows), tracks)
+    return _merged(slices, frame, _texts(spans), tracks)
 
 
-def _texts(rows: pl.DataFrame) -> pl.DataFrame:
+def _texts(prepared: pl.DataFrame) -> pl.DataFrame:
     """What is said of them, one text for each."""
     name = pl.col("name")
-    return rows.select(
+    return prepared.select(
         "kind",
         "source",
         mode=pl.lit(MODE),
@@ -123,11 +123,11 @@ def _texts(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lanes(rows: pl.DataFrame) -> Integers:
-    begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
+def _lanes(prepared: pl.DataFrame) -> Integers:
+    begin, end = prepared["begin"].to_numpy(), prepared["end"].to_numpy()
     time = np.concatenate([begin, end])
     rank = ranks(np.arange(len(time)) < len(begin), time)
-    kinds = rows["kind"].replace_strict(
+    kinds = prepared["kind"].replace_strict(
         {"tracing": 0, "instantiation": 1, "XLA compilation": 1}, return_dtype=pl.Int64
     )
     group = kinds.to_numpy()
@@ -136,13 +136,13 @@ def _lanes(rows: pl.DataFrame) -> Integers:
     return np.where(group == 0, lane, lane + first)
 
 
-def _tracks(known: pl.DataFrame, lanes: int) -> pl.DataFrame:
+def _tracks(tracks: pl.DataFrame, lanes: int) -> pl.DataFrame:
     """Tracks below the others."""
     more = {
-        "track": range(known.height, known.height + lanes),
-        "name": [f"instantiation{f' · {each + 1}' if each else ''}" for each in range(lanes)],
+        "track": range(tracks.height, tracks.height + lanes),
+        "name": [f"instantiation{f' · {number + 1}' if number else ''}" for number in range(lanes)],
     }
-    return with_ids(pl.concat([known, pl.DataFrame(more)], how="diagonal"))
+    return with_ids(pl.concat([tracks, pl.DataFrame(more)], how="diagonal"))
 
 
 def _merged(

@@ -74,10 +74,10 @@ def primitive_slices(
         op_end=pl.col("end") * 1000,
     )
     joined = lines.join(homes, on="row", how="left", maintain_order="left")
-    found = pl.col("track").is_not_null()
+    has_op = pl.col("track").is_not_null()
     first_track = int(ops["track"].to_numpy().max()) + 1 if ops.height else 0
-    inside = _inside(joined.filter(found)).select(*_COLUMNS)
-    lost = _lost(record_times, joined.filter(~found), first_track, near).select(*_COLUMNS)
+    inside = _inside(joined.filter(has_op)).select(*_COLUMNS)
+    lost = _lost(record_times, joined.filter(~has_op), first_track, near).select(*_COLUMNS)
     return pl.concat([inside, lost])
 
 
@@ -90,7 +90,7 @@ def _inside(lines: pl.DataFrame) -> pl.DataFrame:
     """Primitives of known ops, within their ops' times."""
     own_end = pl.col("time") + pl.col("duration")
     before = pl.coalesce(own_end.shift(1).over("row"), "op_begin")
-    own = (pl.col("time") >= before) & (own_end <= pl.col("op_end"))
+    fits = (pl.col("time") >= before) & (own_end <= pl.col("op_end"))
     total = pl.col("duration").sum().over("row")
     done = pl.col("duration").cum_sum().over("row")
     room = pl.col("op_end") - pl.col("op_begin")
@@ -99,7 +99,7 @@ def _inside(lines: pl.DataFrame) -> pl.DataFrame:
     scale = pl.when(total > room).then(room / total).otherwise(1.0)
     start = pl.col("op_end") - used
     # In two steps: `over` an expression that has one is quadratic in the number of rows.
-    lines = lines.with_columns(own=own.fill_null(value=False))
+    lines = lines.with_columns(own=fits.fill_null(value=False))
     return lines.with_columns(pl.col("own").all().over("row")).with_columns(
         begin_ns=pl.when("own")
         .then("time")

@@ -62,16 +62,16 @@ def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
     """
     executions, primitives = _with_places(executions, primitives)
     clock = _clock(executions, primitives)
-    rows = _rows(executions, clock)
-    known = rows.drop_nulls("begin")
-    left_out = rows.height - known.height
+    ran = _rows(executions, clock)
+    timed = ran.drop_nulls("begin")
+    left_out = ran.height - timed.height
     # From here on times count from one of them: since 1970, ns reach to 2262 only. What is farther
     # away has a damaged date.
-    near = _some_time(known, primitives) if clock == "time" else 0
+    near = _some_time(timed, primitives) if clock == "time" else 0
     begin, end = ((pl.col(name) - near).clip(-FARTHEST, FARTHEST) for name in ("begin", "end"))
-    known = _on_tracks(known.with_columns(begin, end))
-    inner = primitive_slices(known, primitives, _times(executions), near)
-    frame, tracks = _with_tracks(known, inner)
+    timed = _on_tracks(timed.with_columns(begin, end))
+    inner = primitive_slices(timed, primitives, _times(executions), near)
+    frame, tracks = _with_tracks(timed, inner)
     frame = _in_order(frame)
     origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
     number, texts = alike(executions)
@@ -96,7 +96,7 @@ def _with_places(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add `at` and `end_at`: places that can be compared across sources."""
     texts = pl.col("source").cast(pl.String)
-    sources = pl.concat([each.select(texts) for each in (executions, primitives)])
+    sources = pl.concat([table.select(texts) for table in (executions, primitives)])
     order = pl.Enum(sources["source"].unique(maintain_order=True))
     first = texts.cast(order).to_physical().cast(pl.Int64) * _MOST_LINES
     at = first + pl.col("line").cast(pl.Int64)
@@ -119,9 +119,9 @@ def _clock(frame: pl.DataFrame, primitives: pl.DataFrame) -> str:
     return "time" if primitives["time"].count() else "durations"
 
 
-def _some_time(rows: pl.DataFrame, primitives: pl.DataFrame) -> int:
+def _some_time(ran: pl.DataFrame, primitives: pl.DataFrame) -> int:
     """The time of something that ran, in µs since the epoch; 0 if nothing did."""
-    times = rows["begin"] if rows.height else primitives["time"].to_physical().drop_nulls()
+    times = ran["begin"] if ran.height else primitives["time"].to_physical().drop_nulls()
     return int(times[len(times) // 2]) if len(times) else 0
 
 
@@ -151,12 +151,12 @@ def _rows(executions: pl.DataFrame, clock: str) -> pl.DataFrame:
     ).filter(pl.col("status") != "dead")
 
 
-def _on_tracks(rows: pl.DataFrame) -> pl.DataFrame:
+def _on_tracks(ran: pl.DataFrame) -> pl.DataFrame:
     """Add the track: a number, those of one thread one after the other."""
-    begin, end = _ranks(rows)
-    thread, class_ = rows["thread"].to_numpy(), rows["class"].to_numpy()
+    begin, end = _ranks(ran)
+    thread, class_ = ran["thread"].to_numpy(), ran["class"].to_numpy()
     lane = assign_lanes(thread * 3 + class_, begin, end)
-    seen = rows.select(pl.col("begin").min().over("thread")).to_series().to_numpy()
+    seen = ran.select(pl.col("begin").min().over("thread")).to_series().to_numpy()
     order = np.lexsort((begin, lane, class_, thread, seen))
     keys = np.stack([thread[order], class_[order], lane[order]])
     heads = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(0))[: len(order)])
@@ -185,7 +185,7 @@ def _on_tracks(rows: pl.DataFrame) -> pl.DataFrame:
             tracks.append([])
         tracks[place].append(part)
         track[part] = place
-    return rows.with_columns(track=track, is_leaf=_is_leaf(track, begin, end))
+    return ran.with_columns(track=track, is_leaf=_is_leaf(track, begin, end))
 
 
 def _is_leaf(track: Integers, begin: Integers, end: Integers) -> pl.Series:
@@ -214,24 +214,24 @@ def _place_of(
     return len(tracks)
 
 
-def _ranks(rows: pl.DataFrame) -> tuple[Integers, Integers]:
+def _ranks(ran: pl.DataFrame) -> tuple[Integers, Integers]:
     """Begins and ends as places in the order of all; at the same µs the log's lines decide."""
-    begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
-    rank = ranks(_sequence(rows), np.concatenate([begin, end]))
+    begin, end = ran["begin"].to_numpy(), ran["end"].to_numpy()
+    rank = ranks(_sequence(ran), np.concatenate([begin, end]))
     return rank[: len(begin)], rank[len(begin) :]
 
 
-def _sequence(rows: pl.DataFrame) -> Integers:
+def _sequence(ran: pl.DataFrame) -> Integers:
     """What decides at the same time: the line of the record, of an end that is lost the begin's."""
-    at, end_at = rows["at"].to_numpy(), rows["end_at"].fill_null(-1).to_numpy()
-    known = rows["has_end"].to_numpy() & (end_at > at)
-    return np.concatenate([4 * at, np.where(known, 4 * end_at, 4 * at) + 3])
+    at, end_at = ran["at"].to_numpy(), ran["end_at"].fill_null(-1).to_numpy()
+    ended = ran["has_end"].to_numpy() & (end_at > at)
+    return np.concatenate([4 * at, np.where(ended, 4 * end_at, 4 * at) + 3])
 
 
-def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _with_tracks(ran: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Executions and primitives together, and the tracks by name."""
-    sequence = _sequence(rows)
-    outer = rows.select(
+    sequence = _sequence(ran)
+    outer = ran.select(
         pl.col("row").cast(pl.Int64),
         pl.lit(None, pl.Int64).alias("primitive"),
         "track",
@@ -239,11 +239,11 @@ def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame,
         end_ns=pl.col("end") * 1000,
         has_end="has_end",
         placed=pl.lit(False),
-        sequence=pl.Series(sequence[: rows.height]),
-        end_sequence=pl.Series(sequence[rows.height :]),
+        sequence=pl.Series(sequence[: ran.height]),
+        end_sequence=pl.Series(sequence[ran.height :]),
         place=pl.lit(0, pl.Int64),
     )
-    lanes = rows.group_by("track").agg(pl.col("thread", "class").min()).sort("track")
+    lanes = ran.group_by("track").agg(pl.col("thread", "class").min()).sort("track")
     number = pl.int_range(pl.len()).over("thread", pl.col("class") == _GRAPH)
     graph = pl.col("class") == _GRAPH
     again = pl.when(number > 0).then(pl.format(" · {}", number + 1)).otherwise(pl.lit(""))
@@ -277,8 +277,8 @@ def with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
     """
     threads = tracks["thread"].to_list()
     free = count(1 + max((thread for thread in threads if thread is not None), default=0))
-    own = tracks["thread"].is_not_null() & tracks["thread"].is_first_distinct()
-    tids = [thread if is_own else next(free) for thread, is_own in zip(threads, own, strict=True)]
+    first = tracks["thread"].is_not_null() & tracks["thread"].is_first_distinct()
+    tids = [thread if is_own else next(free) for thread, is_own in zip(threads, first, strict=True)]
     return tracks.with_columns(tid=pl.Series(tids, dtype=pl.Int64))
 
 
