@@ -77,31 +77,31 @@ def read_causes(
     grammar = cause_grammar()
     eager = executions.dispatches.eager
     ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
-    rule = np.full(eager.height, len(grammar.rules) - 1, np.int64)
+    chosen = np.full(eager.height, len(grammar.rules) - 1, np.int64)
     proof = _proofs(grammar, ops, eager.height)
     if not lines.stacks.is_empty():
-        for entry in grammar.rules:
-            if entry.frames:
-                proof[entry.id][without_frames(lines, entry.frames)] = -1
+        for rule in grammar.rules:
+            if rule.frames:
+                proof[rule.id][without_frames(lines, rule.frames)] = -1
     for number in reversed(range(len(grammar.rules))):
         if (at := proof.get(grammar.rules[number].id)) is not None:
-            rule[at >= 0] = number
-    rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
+            chosen[at >= 0] = number
+    chosen[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
     if serves(events):
-        rule[:] = [candidate.id for candidate in grammar.rules].index("other-process")
+        chosen[:] = [rule.id for rule in grammar.rules].index("other-process")
     else:
-        rule[_fetches(executions)] = [other.id for other in grammar.rules].index("no-program")
-    rule[where(eager["is_call"])] = -1
-    causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
+        chosen[_fetches(executions)] = [rule.id for rule in grammar.rules].index("no-program")
+    chosen[where(eager["is_call"])] = -1
+    causes = Causes(eager["at"].to_numpy(), grammar.rules, chosen, proof)
     if lines.stacks.is_empty():
         return causes
     proven = frame_rules(lines, eager["op"], causes.names)
-    for number, spec in enumerate(grammar.rules):
-        row = where((proven == spec.id) & ((causes.names != spec.cause) | (causes.own != spec.own)))
-        rule[row] = number
-        if spec.id in proof:
-            proof[spec.id][row] = causes.at[row]
-    return Causes(causes.at, grammar.rules, rule, proof)
+    for number, rule in enumerate(grammar.rules):
+        row = where((proven == rule.id) & ((causes.names != rule.cause) | (causes.own != rule.own)))
+        chosen[row] = number
+        if rule.id in proof:
+            proof[rule.id][row] = causes.at[row]
+    return Causes(causes.at, grammar.rules, chosen, proof)
 
 
 def _fetches(executions: Executions) -> Integers:

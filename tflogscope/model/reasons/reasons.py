@@ -226,8 +226,8 @@ class _Facts:
         return self._by_version(row, lambda op, version: version >= op.onednn[1])
 
     def _by_version(self, row: Integers, fits: Callable[[Op, tuple[int, ...]], bool]) -> Integers:
-        dated, version = [op for op in OPS.values() if op.onednn], self._version
-        ops = [op.name for op in dated if version is not None and fits(op, version)]
+        versioned, version = [op for op in OPS.values() if op.onednn], self._version
+        ops = [op.name for op in versioned if version is not None and fits(op, version)]
         return self._here(self.is_op(ops, row), row)
 
     def _said(self, id_: str, row: Integers, *more: str, word: str = "") -> Integers:

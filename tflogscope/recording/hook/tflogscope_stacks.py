@@ -109,22 +109,22 @@ class Stacks:
             self.known = ({}, {})
         (codes, stacks), first = self.known, frame
         key: list[int | str] = []
-        owned, entered = False, ""
+        own_seen, entered = False, ""
         while frame is not None:
             code = frame.f_code
             _, is_own, mark, package = codes.get(id(code)) or self._kind(code, frame, codes)
             if mark and not (key and key[-1] == mark):
                 key.append(mark)
             if is_own:
-                if entered and not owned:
+                if entered and not own_seen:
                     key.append(entered)
-                owned = True
+                own_seen = True
                 key.append(id(code))
                 key.append(frame.f_lasti)
             if package is not None:
                 entered = package
             frame = frame.f_back
-        if not owned:
+        if not own_seen:
             return 0
         number = stacks.get(tuple(key))
         if number is None:
