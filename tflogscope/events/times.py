@@ -163,7 +163,7 @@ class Clocks:
             seconds = np.sort(mine[mine != NO_TIME])
             if (np.diff(seconds) > _GAP).any():
                 self._drop_damaged(tag, spans)
-        utc = np.isin(self._tags, [tag for tag, form in enumerate(prefixes) if "E" in form.shape])
+        utc = np.isin(self._tags, [n for n, prefix in enumerate(prefixes) if "E" in prefix.shape])
         timed = self._seconds[:-1] != NO_TIME
         if (timed & utc).any() and (timed & ~utc).any():
             self._align(utc)

@@ -31,10 +31,10 @@ class Objects:
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
         while not self._pieces.begun:
-            alike, place = self._shapes.open(text, numbers)
-            if alike:
+            same, place = self._shapes.open(text, numbers)
+            if same:
                 account = SourceAccount()
-                return [part._replace(text=clean(part.text, LINE_CAP, account)) for part in alike]
+                return [batch._replace(text=clean(batch.text, LINE_CAP, account)) for batch in same]
             if not self._learn(text[place : text.find(b"\n", place)]):
                 break
         return self._open_each(text, numbers)

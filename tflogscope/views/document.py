@@ -257,7 +257,7 @@ def shown(column: Column, row: Row) -> Text:
 def brief_columns(table: Table) -> list[Column]:
     """The columns that are not for a page alone and hold something; all if none does."""
     columns = [column for column in table.columns if not column.page]
-    return [key for key in columns if any(shown(key, row) for row in table.rows)] or columns
+    return [col for col in columns if any(shown(col, row) for row in table.rows)] or columns
 
 
 def in_full(finding: Finding) -> Section:

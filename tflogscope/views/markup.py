@@ -26,15 +26,15 @@ def element(name: str, /, *children: str | None, **attributes: str | float | boo
         attributes: `_` stands for `-`, and at the end for nothing (`class_`); None and False are
             left out, True has no value.
     """
-    inside = name + "".join(
+    tag = name + "".join(
         f" {key.rstrip('_').replace('_', '-')}"
         + ("" if value is True else f'="{escape(safe(str(value)))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     if name in _VOID and not children:
-        return Markup(f"<{inside}>" if name in ("meta", "input", "br") else f"<{inside}/>")
-    return Markup(f"<{inside}>{joined(*children)}</{name}>")
+        return Markup(f"<{tag}>" if name in ("meta", "input", "br") else f"<{tag}/>")
+    return Markup(f"<{tag}>{joined(*children)}</{name}>")
 
 
 def joined(*children: str | None) -> Markup:

@@ -77,7 +77,7 @@ class Vocabulary:
         """The single words that allow an op: with some of its tags, or none."""
         name, *tags = op.split(":")
         plain = {word for word, needed in self._plain.get(name, ()) if needed <= {*tags}}
-        return frozenset(plain | {word for word, form in self._matching if form.fullmatch(name)})
+        return frozenset(plain | {word for word, regex in self._matching if regex.fullmatch(name)})
 
     def alternatives(self, word: str) -> list[str]:
         """The ops that a word allows: `Cast` itself, or each of those that `{casts}` names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -140,7 +140,7 @@ class Pairs:
 
     def where(self, keep: Booleans) -> Self:
         """Those pairs only."""
-        return replace(self, **{key.name: getattr(self, key.name)[keep] for key in fields(self)})
+        return replace(self, **{name: column[keep] for name, column in vars(self).items()})
 
 
 @dataclass(eq=False, repr=False)
