@@ -263,8 +263,9 @@ def brief_columns(table: Table) -> list[Column]:
 def in_full(finding: Finding) -> Section:
     """A finding as a section of its own."""
     title = f"{finding.title} ({finding.severity}, {finding.id})"
-    change = [Fact("change", finding.advice)] * bool(finding.advice)
-    body = (Paragraph(finding.text), *change, *finding.details)
+    known = ("time", finding.stake), ("change", finding.advice)
+    facts = [Fact(name, text) for name, text in known if text]
+    body = (Paragraph(finding.text), *facts, *finding.details)
     return Section(title, body, tone="error" if finding.severity == "error" else "")
 
 

@@ -31,13 +31,14 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     """The phases, what of each is one-time and what repeats, and their sum.
 
     A phase with less than the share `least` of the run, and little of what repeats, is part of
-    the row `other`.
+    the row `other`, but for logging: it is neither one-time nor repeated.
     """
     phases = _parts(run)
-    if not phases["us"].sum():  # no phase is known, or all is in one µs
+    if not phases.filter(pl.col("id") != "start-up")["us"].sum():  # only what precedes the first op
         return
     repeats = pl.col("repeats_us").fill_null(0)
     small = (pl.col("share") < least) & (repeats <= _REPEATS * repeats.sum())
+    small &= (pl.col("id") != "logging") | (pl.col("us") == 0)
     few = phases.filter(small, pl.col("us") > 0)
     shown = phases.filter(~small).to_dicts()
     if few.height:

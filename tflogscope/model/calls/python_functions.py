@@ -54,15 +54,15 @@ GRADIENT = "gradient_tape/"
 # saved_model/signature_serialization.py, function_deserialization.py: functions that a save or a
 # load makes. None but restored_function_body is ever traced again, and that is a name of them all.
 _LOADED = r"^(?:signature_wrapper_|restored_function_body$)"
+KERAS_PREDICT = ("predict_function", "one_step_on_data_distributed", "multi_step_on_data")
+"""Those of `predict`, which may not drop a smaller last batch."""
 KERAS_STEPS = (
     "train_function",
     "test_function",
-    "predict_function",
     "one_step_on_iterator",
     "multi_step_on_iterator",
     "one_step_on_data",
-    "one_step_on_data_distributed",
-    "multi_step_on_data",
+    *KERAS_PREDICT,
 )
 """Functions that Keras's loops call. Between two calls only callbacks run code of the program.
 

@@ -12,6 +12,7 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.python_functions import GRADIENT
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import is_among, only, row_with, rows, where
 from tflogscope.model.common.intervals import covered
@@ -144,25 +145,24 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
 def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
     """The line of the program by which float64 gets into the functions of these nodes: `edit`.
 
-    A function reads it from variables, has it as an argument, or makes it by a Cast. What NumPy
-    makes is float64, and tensors and variables made of it are so, too (python/framework/ops.py,
-    convert_to_tensor). Of several lines the log doesn't say which of them counts: `edits`.
+    A function reads it from variables, has it as an argument, or else makes it by a Cast. What
+    NumPy makes is float64, and tensors and variables made of it are so, too
+    (python/framework/ops.py, convert_to_tensor). Of several lines the log doesn't say which of them
+    counts: `edits`.
     """
     of = evidence.nodes.filter(pl.col("name").is_in(doubles["name"].implode()))
     made = of["attributes"].str
     is_cast = (of["op"] == "Cast") & made.contains("DstT=DT_DOUBLE")
     read = (of["op"] == "ReadVariableOp") & made.contains("dtype=DT_DOUBLE")
     given = (of["op"] == "_Arg") & made.contains("(?:^|, )T=DT_DOUBLE")
+    kernels, ran = evidence.eager_kernels, evidence.eager_kernel_of
+    makes = [*["VarHandleOp"] * read.any(), *["_EagerConst", "Cast"] * given.any()]
+    double = pl.col("attributes").str.contains(r"(?:dtype|T)=DT_DOUBLE")
+    mine = where(kernels.select(pl.col("op").is_in(makes) & double).to_series())
+    casts = only(of, is_cast & ~is_among(of["name"], of["name"].filter(read | given)))
     lines = evidence.lines
-    if (read | given).any():
-        kernels, ran = evidence.eager_kernels, evidence.eager_kernel_of
-        makes = [*["VarHandleOp"] * read.any(), *["_EagerConst", "Cast"] * given.any()]
-        double = pl.col("attributes").str.contains(r"(?:dtype|T)=DT_DOUBLE")
-        mine = where(kernels.select(pl.col("op").is_in(makes) & double).to_series())
-        stacks = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
-    else:
-        casts = only(of, is_cast)
-        stacks = lines.of_nodes(casts["name"], casts["node"])
+    stacks = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
+    stacks = pl.concat([stacks, lines.of_nodes(casts["name"], casts["node"])])
     places = lines.named(stacks).drop_nulls().unique(maintain_order=True).to_list()
     return {"edits": places, "edit": places[0] if len(places) == 1 else None}
 
@@ -210,14 +210,16 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     """Nodes and eager ops whose reorders took longer than the primitives that they served.
 
     The first run of each is left out, for it makes the primitives; so are reorders that take no
-    longer than a call does, and kernels that reorder because the program says so.
+    longer than a call does, and kernels that reorder because the program says so. A function that
+    trains has no weights that could be constant: what else it may do saves time that no log says.
     """
     long = (lines["primitive"] == "reorder") & (lines["duration_us"] >= _LEAST_REORDER_US)
     linked = only(lines.with_columns(counts=long), lines["execution"] >= 0)
     if not linked["counts"].any():
         return
     executions, execution = evidence.executions, linked["execution"]
-    ran = rows(executions.frame[["at", "definition", "signature"]], execution)
+    ran = executions.columns("at", "definition", "signature", "function_uid", rows=execution)
+    training = evidence.nodes.filter(pl.col("node").str.contains(GRADIENT, literal=True))
     kernel = rows(executions.signatures["kernel"], ran["signature"])
     named = pl.DataFrame(
         {
@@ -226,6 +228,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
             "kernel": kernel,
             "node": rows(executions.runs.definitions["node"], ran["definition"]),
             "reorders": is_among(pl.Series(families(executions)[execution.to_numpy()]), REORDERING),
+            "trains": is_among(ran["function_uid"], training["function_uid"]),
         }
     )
     what = ("definition", "signature")
@@ -241,6 +244,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
             took=pl.col("duration_us").filter("counts").sum(),
             served=pl.col("duration_us").filter(pl.col("primitive") != "reorder").sum(),
             at=pl.col("at").filter("counts").min(),
+            trains=pl.col("trains").any(),
         )
         .filter((pl.col("took") > pl.col("served")) & (pl.col("served") > 0))
         .sort("took", "name", descending=[True, False])
@@ -249,10 +253,12 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
         return
     facts = {
         "nodes": per.height,
+        "took": float(per["took"].sum()),
         "served": float(per["served"].sum()),
         "names": per["name"].to_list(),
+        "trains": bool(per["trains"].all()),
     }
-    count, time = int(per["reorders"].sum()), float(per["took"].sum())
+    count, time = int(per["reorders"].sum()), total(per["took"].filter(~per["trains"]))
     yield Finding("reorders", per["name"][0] or "?", count, time, per["at"].to_list(), facts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
+from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KERAS_STEPS
 from tflogscope.model.common.frames import is_among, looked_up
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATASET, MAKE_ITERATOR, NEXT
@@ -23,7 +23,6 @@ _READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
-_PREDICTS = r"^(?:predict_function|(?:one|multi)_step_on_data(?:_distributed)?)$"
 _METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
 
@@ -138,4 +137,4 @@ def _keras_method(evidence: Evidence, at: pl.Series) -> str | None:
     trains = evidence.nodes.filter(pl.col("node").str.contains(GRADIENT, literal=True))
     if calls["function_uid"].is_in(trains["function_uid"].implode()).any():
         return "fit"
-    return "predict" if calls["function"].str.contains(_PREDICTS).any() else "evaluate"
+    return "predict" if calls["function"].is_in(KERAS_PREDICT).any() else "evaluate"

@@ -14,6 +14,7 @@ import polars as pl
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import (
+    KERAS_PREDICT,
     PFOR,
     retrace_warnings,
     traces_recorded,
@@ -166,14 +167,16 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     place = json.loads(recorded["signature"][0])[0]
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     package = _PACKAGE.search(place[0]) if place else None
-    different = []
+    different, signature = list[dict[str, Any]](), _signature(arguments)
+    predicts = str(traces["function"][0]) in KERAS_PREDICT
     for name in dict.fromkeys(name for argument in arguments for name in argument):
         values = [argument.get(name, _NOTHING[1]) for argument in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
             how = changed(name, steps)
             xla = "shape" in how and _is_compiled(traces)
-            different.append({**how, "defined": defined, "xla": xla})
+            how |= {"defined": defined, "xla": xla, "predicts": predicts}
+            different.append({**how, "signature": None if different else signature})
     made = recorded["object"].n_unique()
     return {
         "changed": different,
@@ -184,6 +187,16 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         "package": package and not _OWN.search(place[0]) and package[1],
         "alike": True,
     }
+
+
+def _signature(arguments: Sequence[dict[str, str]]) -> str | None:
+    """An `input_signature` that fits all traces; None where not all their arguments are tensors."""
+    kinds = [
+        changed(name, [argument.get(name, "") for argument in arguments]) for name in arguments[0]
+    ]
+    if not all("shape" in kind for kind in kinds):
+        return None
+    return ", ".join(f"tf.TensorSpec({kind['shape']}, tf.{kind['dtype']})" for kind in kinds)
 
 
 def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
@@ -307,7 +320,7 @@ def _first_session_runs(evidence: Evidence) -> Iterator[Finding]:
     facts = {
         "took": slowest["took"],
         "least": True,
-        "later_us": slowest["later"],
+        "later_least": slowest["later"],
         "calls": firsts.height if firsts.height > 1 else None,
         "more": float(more.sum()),
     }
