@@ -91,6 +91,29 @@ def test_a_log_of_no_length_has_no_phases(opened: Open) -> None:
     assert "Where the time went" not in said(run)
 
 
+def test_what_precedes_the_first_op_alone_is_no_table_of_time(opened: Open) -> None:
+    """Public report 15: 120 µs of start-up were 100 % of a run that has ops without times."""
+    log = Log()
+    log.record(
+        "tensorflow/core/platform/cpu_feature_guard.cc",
+        182,
+        "This TensorFlow binary is optimized to use available CPU",
+    )
+    log.executing("MatMul")
+    run = opened(log)
+    assert run.time.filter(pl.col("wall_us") > 0)["phase"].to_list() == ["start-up"]
+    assert "Where the time went" not in said(run)
+
+
+def test_the_last_op_is_the_last_of_all_threads() -> None:
+    """A thread of the converter's runs nodes for 0.6 s after the last op of the program's own."""
+    run = run_of("converted__tf2.9.3__record")
+    assert "2.95 s of this is after the last op" in said(run)
+    last = run.ledger.filter(pl.col("phase") != "python").select(last=pl.col("end").max())
+    behind = run.time.select(pl.col("end").max() - last["last"][0]).to_series()
+    assert behind.dt.total_milliseconds().to_list() == [pytest.approx(2951, abs=1)]
+
+
 # ---- shape --------------------------------------------------------------------------------------
 
 

@@ -47,7 +47,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
     ]
-    if tail := _after_ops(phases):
+    if tail := _after_ops(phases, run):
         nodes.append(doc.Paragraph(f"Python: {tail}."))
     nodes += _busiest(shown, run)
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
@@ -68,10 +68,11 @@ def _sum(phases: pl.DataFrame) -> dict[str, float]:
     return {name: round(float(phases[name].sum()), 9) for name in names}  # shares add up to 1.0
 
 
-def _after_ops(phases: pl.DataFrame) -> str:
-    """How much of Python's one-time share is behind the last op, if it is much."""
+def _after_ops(phases: pl.DataFrame, run: Run) -> str:
+    """How much of Python's one-time share is behind the last op of all threads, if it is much."""
     of_python = pl.col("id") == "python"
-    last = phases.filter(~of_python)["end"].max()
+    others = run.ledger.filter(pl.col("phase") != "python")["end"]  # of all threads
+    last = pl.concat([phases.filter(~of_python)["end"], others]).max()
     if last is None:  # nothing else took time
         return ""
     behind = (pl.col("end") - last).dt.total_microseconds()
@@ -129,7 +130,7 @@ def time_bar(run: Run) -> Markup | None:
     left, parts, names = 0.0, list[Markup](), list[Markup]()
     for phase, name, took in phases.select("id", "phase", "us").rows():
         label = f"{name} {duration(took)}, {percent(took, whole)}"
-        tail = _after_ops(phases) if phase == "python" else ""
+        tail = _after_ops(phases, run) if phase == "python" else ""
         label += f" ({tail})" * bool(tail)
         size = took / whole * _WIDTH
         place = {"x": round(left, 2), "y": 0, "width": round(size, 2), "height": _HEIGHT}
