@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 import pytest
@@ -18,6 +20,7 @@ from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import page_of, raw_log, run_of
 from tflogscope.api import LogRun as Run
+from tflogscope.cli.main import main
 from tflogscope.model.common.figures import duration
 from tflogscope.model.pictures.activity import read_activity
 from tflogscope.views.report.comparison import comparison_page
@@ -49,6 +52,8 @@ FIRST_OF_EACH_CLASS = """() => [...new Set(Report.data.slices.class)]
 # Rows of a table are alike; axe looks at each of their cells.
 FEWER_ROWS = """() => document.querySelectorAll('tbody tr:nth-child(n + 6)')
     .forEach((row) => row.remove())"""
+HEIGHTS = """() => [...document.querySelectorAll('header, h1, h2, h3, dt, .figures')]
+    .map((part) => part.getBoundingClientRect().height)"""
 DRAWN = "Report.picture.rows.reduce((sum, row) => sum + row.items.length, 0)"
 # The middle of a slice on the canvas.
 PLACE = """(at) => {
@@ -453,6 +458,70 @@ def test_a_hostile_op_is_shown_as_it_is(
     assert HOSTILE in page.locator("#ops-table td").all_text_contents()
     assert "'=1+1" in page.evaluate("Report.csv(document.getElementById('ops-table'))")
     page.context.close()
+
+
+def hostile_log(names: str, rank: int) -> str:
+    """A record of a run in which everything that has a name has this one."""
+    header = {
+        "versions": dict.fromkeys(("tensorflow", "python", names), names),
+        "command": ["python", names],
+        "environment": {"RANK": str(rank), "TF_XLA_FLAGS": f"{names}{rank}", f"KMP_{names}": names},
+        "started": "2026-11-21T03:39:59.000+01:00",
+        **dict.fromkeys(("system", "machine", "processor", "host", names), names),
+    }
+    log = Log()
+    said = json.dumps(header, separators=(",", ":")).replace(" ", "\\u0020")
+    log.raw(f"# tflogscope record {said}")
+    log.executing(names)
+    function = f"__inference_{names}_9"
+    for _ in range(3):
+        log.instantiating(function)
+        log.entering(function)
+        log.exiting(function)
+    return log.text()
+
+
+def test_a_hostile_store_is_shown_as_it_is(
+    browser: Browser, complaints: Complaints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = (HOSTILE, "\"'><script>alert(1)</script>javascript:alert(2)", "n" * 10_000, "=1+1")
+    logs = [Path(f"{name.replace('/', '')[:99]}{rank}.log") for name in names for rank in range(2)]
+    for number, path in enumerate(logs):
+        path.write_text(hostile_log(names[number // 2], number % 2))
+    assert main(["collect", *(f"./{path}" for path in logs), "-o", "store"]) == 0
+    for number, path in enumerate(sorted(Path("store/runs").iterdir())):
+        name = names[number % len(names)]
+        fields = dict.fromkeys(("host", "build", "onednn", "commit", "error"), name)
+        fields["state"] = "done" if number else "failed"
+        fields["settings"] = json.dumps({name: name, "other": number})
+        row = pl.read_parquet(path, hive_partitioning=False).with_columns(
+            pl.lit(value).alias(field) for field, value in fields.items()
+        )
+        row.write_parquet(path)
+    assert main(["report", "store", "-o", "all.html"]) == 0
+    titles = {Path("all.html"): "tflogscope store: store"}
+    for path in Path("all.html.runs").iterdir():
+        titles[path] = f"tflogscope run: {unquote(path.stem)}"
+    assert len(titles) == len(logs)
+    for number, path in enumerate(logs[::2]):
+        titles[Path(f"log{number}.html")] = f"tflogscope report: ./{path}"
+        assert main(["report", f"./{path}", "-o", f"log{number}.html"]) == 0
+    for path, title in titles.items():
+        page = opened_page(browser, path.resolve(), complaints)
+        assert page.title() == title
+        assert page.locator("img, main script, iframe, [onerror]").count() == 0
+        for link in page.evaluate("[...document.links].map((link) => link.href)"):
+            place = urlsplit(link)
+            assert place.scheme == "file"
+            assert Path(unquote(place.path)).is_file()
+        for width in (400, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_function(
+                "width => document.documentElement.scrollWidth === width", arg=width, timeout=5000
+            )
+        assert max(page.evaluate(HEIGHTS)) < 400
+        page.context.close()
 
 
 def test_durations_are_written_as_everywhere(asked: Page) -> None:
