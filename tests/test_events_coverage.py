@@ -130,6 +130,24 @@ def test_bad_bytes_are_counted_and_harm_nothing(opened: Open) -> None:
     assert run.timeline.height == 2
 
 
+@pytest.mark.parametrize("size", [64, 100_000, 3 << 20])
+@pytest.mark.parametrize("line", [0, 1, 3, 4])
+def test_a_hole_in_a_log_is_counted_and_takes_no_record(opened: Open, size: int, line: int) -> None:
+    """logrotate's copytruncate: a writer that doesn't append goes on at its old offset."""
+    log = Log()
+    log.step(STEP, MATMUL)
+    lines = log.text().encode().splitlines(keepends=True)
+    text = b"".join([*lines[:line], bytes(size), *lines[line:]])
+    run = opened(text)
+    assert run.timeline.drop("source").equals(opened(log).timeline.drop("source"))
+    row = run.coverage.row(0, named=True)
+    assert (row["bytes"], row["lines"], row["bad_bytes"]) == (len(text), len(lines), 0)
+    (found,) = run.findings.filter(id="lines-lost")["text"]
+    assert f"{size:,} bytes are NUL" in found
+    torn = b"".join([*lines[:line], b"2026-11-2" if line else b"", bytes(size), *lines[line:]])
+    assert opened(torn).timeline.height == run.timeline.height
+
+
 # ---- how it was recorded -----------------------------------------------------------------------
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from tflogscope.sources.block import Chunk
 from tflogscope.sources.decompress import codec_of
 from tflogscope.sources.lines import blocks_of, read_blocks
 from tflogscope.sources.readers import PlainFile
-from tflogscope.sources.text import character_start, encoding_of, escape, long_lines
+from tflogscope.sources.text import character_start, encoding_of, escape, long_lines, without_holes
 
 PIECES = [
     b"a",
@@ -350,3 +352,19 @@ def test_long_lines_finds_all_of_them(lengths: list[int], cap: int) -> None:
     text = b"".join(b"x" * length + b"\n" for length in lengths)
     found = [end - start - 1 for start, end in long_lines(text, cap)]
     assert found == [length for length in lengths if length > cap]
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"\n", b"\0", b"\0" * 63, b"\0" * 64, b"\0" * 200])), st.data()
+)
+def test_holes_are_found_however_the_input_is_cut(parts: list[bytes], data: st.DataObject) -> None:
+    whole = b"".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=9)))
+    pieces = [whole[start:end] for start, end in pairwise([0, *cuts, len(whole)])]
+    account = SourceAccount()
+    found = list(without_holes((Chunk(each, 0, 0) for each in pieces), account))
+    kept = re.sub(rb"\0{64,}", b"", whole)
+    assert b"".join(chunk.data for chunk in found) == kept
+    removed = len(whole) - len(kept)
+    assert (account.problem or "").startswith(f"{removed:,} bytes are NUL" if removed else "")
+    assert (account.problem is None) == (removed == 0)

@@ -44,7 +44,7 @@ class SourceAccount:
     cut_bytes: int = 0
     """Bytes of these lines that were left out (in UTF-8, also where the input is UTF-16)."""
     problem: str | None = None
-    """Why the input could not be read to its end. What could be read is in the blocks."""
+    """Why some of the input is missing, or could not be read. What could be is in the blocks."""
     envelope: str | None = None
     """What was around each line, and is not in the blocks."""
     process: str = ""

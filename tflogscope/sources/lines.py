@@ -10,7 +10,7 @@ from tflogscope.sources.block import BLOCK_SIZE, LINE_CAP, Block, Chunk, SourceA
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of, decompress
 from tflogscope.sources.readers import Reader
 from tflogscope.sources.strings import in_lines
-from tflogscope.sources.text import HEAD_SIZE, clean, clean_line, to_utf8
+from tflogscope.sources.text import HEAD_SIZE, clean, clean_line, to_utf8, without_holes
 
 _FIRST_PROBE = 1 << 12
 _HEAP_SIZE = 31 << 20
@@ -45,7 +45,7 @@ def read_chunks(
         first = next(chunks, Chunk(b"", 0, 0))
         head = first.data[:HEAD_SIZE]
         chunks = chain([first], chunks)
-    return to_utf8(chunks, head, account)
+    return without_holes(to_utf8(chunks, head, account), account)
 
 
 def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator[Chunk]:

@@ -12,7 +12,7 @@ from tflogscope.sources.pieces import Key, Opened, by_process
 NOBODY = ""
 _COMMENT = b"# "
 # As grammars/lines.toml has them: the first number of each but `op` is the process.
-_OF_RECORD = r"^tflogscope (?:op \d+|[a-z]+) (\d+)"
+_OF_RECORD = r"^tflogscope (?:op \d+|[a-z_]+) (\d+)"
 
 
 @dataclass(frozen=True)

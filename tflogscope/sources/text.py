@@ -24,6 +24,8 @@ _BYTE_ORDER_MARKS = (
 )
 _ESCAPE_GROWTH = 3
 _WINDOW = 1 << 16
+_HOLE = 64  # NULs in a row; fewer may be what a program prints
+_HOLES = re.compile(rb"\0{%d,}" % _HOLE)
 _RECORD = re.compile(rb"\.(?:cc|cpp|h):\d+\] ")
 
 
@@ -69,6 +71,37 @@ def _from_utf16(chunks: Iterable[Chunk], encoding: str, account: SourceAccount) 
     # In UTF-16 the four characters that replace one bad byte take eight.
     account.bad_bytes += growth // 7
     yield Chunk(text.encode(), raw_bytes, position)
+
+
+def without_holes(chunks: Iterable[Chunk], account: SourceAccount) -> Iterator[Chunk]:
+    """The chunks without long runs of NULs, so that what is behind one is a line of its own length.
+
+    A writer goes on where it was in a file that someone truncated, and leaves a hole before it.
+    """
+    open_ = removed = raw_bytes = position = 0  # NULs at the end, which may go on
+    for data, raw_bytes, position in chunks:
+        text = data
+        if open_ or b"\0" in data:
+            # To compare is ten times as quick, and a hole may be all of a disk.
+            text = b"" if data == bytes(len(data)) else data.lstrip(b"\0")
+            open_ += len(data) - len(text)
+            if text:
+                before = open_ if open_ < _HOLE else 0
+                removed += open_ - before
+                body = text.rstrip(b"\0")
+                open_ = len(text) - len(body)
+                text = bytes(before) + _HOLES.sub(b"", body)
+                removed += before + len(body) - len(text)
+        yield Chunk(text, raw_bytes, position)
+    if open_ < _HOLE:
+        yield Chunk(bytes(open_), raw_bytes, position)
+    else:
+        removed += open_
+    if removed:
+        account.report(
+            f"{removed:,} bytes are NUL, as where logrotate truncates a log that is being written: "
+            "lines are missing there"
+        )
 
 
 def clean(raw: bytes, cap: int, account: SourceAccount) -> bytes:
