@@ -12,7 +12,11 @@ from tests.conftest import Open
 from tests.deep import first_quick
 from tests.makelog import Log
 from tflogscope import Run, open_log
+from tflogscope.grammar.load import load_grammar, packaged_toml
 from tflogscope.model.log_run import LogRun
+from tflogscope.model.pipeline import Evidence
+from tflogscope.recording.header import footer_line, header_line
+from tflogscope.sources.owners import _OF_RECORD
 
 HERE = Path(__file__).parent / "lines"
 LOGS = sorted(HERE.glob("program__*.log.zst"))
@@ -189,3 +193,96 @@ def test_a_frame_proves_a_cause(opened: Open, frames: str, ops: list[str], cause
     if cause != "constant":
         (entry,) = made.explain(op=ops[0])["eager"]["causes"]
         assert entry["evidence"] == [2 + 1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "written", "said"),
+    [
+        (True, [], "No lines of the program"),
+        (False, [], None),
+        (True, ["tflogscope op 9000 7.0 Mul"], None),
+        (True, ["tflogscope off 7 ValueError:_odd"], "ended the hook of record (ValueError:_odd)"),
+        (False, ["tflogscope left_out 7 2", "tflogscope left_out 8 1"], "skipped 3 lines"),
+    ],
+)
+def test_lines_that_are_missing_are_a_limit(
+    opened: Open, lines: bool, written: list[str], said: str | None
+) -> None:
+    """A program of PyInstaller, and `python -I`, start without the hook."""
+    log = Log("tid")
+    head = header_line(["dist/train"], {}, {"TFLOGSCOPE_LINES": "/x"} if lines else {})
+    log.raw(head.decode().rstrip())
+    log.executing("AddV2")
+    for line in written:
+        log.raw(line)
+    run = opened(log)
+    limits = {limit.id: limit.text for limit in run.summary.limits}
+    assert (said in limits["no-lines"]) if said else ("no-lines" not in limits)
+
+
+def test_a_line_that_the_hook_left_out_proves_nothing(opened: Open) -> None:
+    """An op of which the hook says nothing was started by C++; not so where it left lines out."""
+    log = Log("tid")
+    log.raw('tflogscope stack 7.1 [["train.py",3,"main"]]')
+    log.raw("tflogscope op 9000 7.1 Mul")
+    log.executing("Mul")
+    log.executing("AddV2")
+    for left_out in (False, True):
+        if left_out:
+            log.raw("tflogscope left_out 7 1")
+        run = opened(log)
+        lines = Evidence(run.events).lines
+        assert lines.unasked.to_list() == [False, not left_out]
+
+
+def test_each_line_of_the_hook_is_read(opened: Open) -> None:
+    messages = {
+        id_: message.samples[0].line
+        for id_, message in load_grammar().by_id.items()
+        if id_.startswith("python_")
+    }
+    log = Log("tid")
+    log.executing("AddV2")
+    for line in messages.values():
+        log.raw(line)
+    assert messages.keys() <= opened(log).events.seen
+    own = packaged_toml("endings.toml")["between"]["pattern"]
+    for line in messages.values():
+        assert re.match(_OF_RECORD, line), line
+        assert re.match(own, line), line
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "missing"),
+    [
+        (["cost 7 900 1", "threads 8 8"], 0, []),
+        (["off 7 ValueError:_odd", "left_out 8 2"], 0, []),
+        (["cost 7 900 1"], 0, ["8"]),
+        (["cost 7 900 1"], 137, []),  # the program itself, which `crashed` names
+        ([], 137, ["7", "8"]),
+        (["cost 7 900 1"], None, []),  # the whole recording has no end, which `no-end` says
+    ],
+)
+def test_a_process_that_was_killed_is_named(
+    opened: Open, ends: list[str], status: int | None, missing: list[str]
+) -> None:
+    log = Log("tid")
+    log.raw(
+        header_line(["python"], {"tflogscope": "9.0.0"}, {"TFLOGSCOPE_LINES": "/"}).decode()[:-1]
+    )
+    for process in (7, 8):
+        log.thread = process
+        log.raw(f"tflogscope op {process} {process}.0 AddV2")
+        log.executing("AddV2")
+    for end in ends:
+        log.raw(f"tflogscope {end}")
+    if status is not None:
+        log.raw(footer_line(status).decode()[:-1])
+    run = opened(log)
+    said = [limit.text for limit in run.summary.limits if limit.id == "no-process-end"]
+    assert [re.findall(r"\d+", text.partition("(")[2]) for text in said] == [missing][
+        : len(missing)
+    ]
+    assert [text.removesuffix(".") for text in said] == [
+        problem for problem in run.problems if "no last line" in problem
+    ]

@@ -451,3 +451,20 @@ def test_where_no_function_is_called_twice_nothing_is_calibrated(program: Path) 
     done, _ = record("-c", "print(1)", options=("--calibrate",))
     assert b"not calibrated" in done.stderr
     assert b'"calibrated"' not in (program / "run.log").read_bytes()
+
+
+def test_a_process_that_ends_by_itself_says_so(program: Path) -> None:
+    """One that is killed does not; os._exit is how forked processes end."""
+    (program / "train.py").write_text(
+        "import os, signal\nfrom tensorflow.python import math_ops\n"
+        "def child(end):\n"
+        "    if not os.fork():\n        math_ops.add(1, 2)\n        end()\n"
+        "    os.wait()\n"
+        "child(lambda: os._exit(0))\nchild(lambda: os._exit(status=3))\n"
+        "child(lambda: os.kill(os.getpid(), signal.SIGKILL))\nchild(lambda: None)\n"
+    )
+    _, lines = record("train.py")
+    ran = {words[2].partition(".")[0] for words in lines if words[0] == "op"}
+    ended = [words[1] for words in lines if words[0] == "threads"]
+    assert len(ran) == 4
+    assert len(ended) == len({*ended}) == 3

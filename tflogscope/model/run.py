@@ -57,7 +57,8 @@ class Run(Tables):
     def problems(self) -> list[str]:
         """Why not all of it could be read: `archive.zst: zstd archive is truncated`."""
         problems: list[str] = self.summary.recorded.problems
-        cut = [limit.text for limit in self.summary.limits if limit.id == "no-end"]
+        ends = "no-end", "no-process-end"
+        cut = [limit.text for limit in self.summary.limits if limit.id in ends]
         return [*problems, *(text.removesuffix(".") for text in cut)]
 
     @property

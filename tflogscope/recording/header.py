@@ -119,7 +119,8 @@ def header_line(
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command` (`***` for secrets), `environment` (only known variables
-    of TensorFlow, oneDNN, OpenMP, XLA, Keras, plug-ins and ranks), `started` (ISO 8601, with the
+    of TensorFlow, oneDNN, OpenMP, XLA, Keras, plug-ins and ranks), `lines` (whether the program is
+    asked for its own), `started` (ISO 8601, with the
     zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
     (those that oneDNN asks for), `calibrated` (of `calibrated`; only if there is any).
     """
@@ -129,6 +130,7 @@ def header_line(
         "versions": dict(releases),
         "command": _without_secrets(command),
         "environment": _settings(environment),
+        "lines": "TFLOGSCOPE_LINES" in environment,
         "started": _moment(now),
         "zone_seconds": zone,
         "system": platform.platform(),

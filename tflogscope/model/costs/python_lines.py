@@ -76,8 +76,8 @@ class PythonLines:
     @property
     def unasked(self) -> pl.Series:
         """Whether no Python code asked for a dispatch: the hook, which was there, said nothing."""
-        off = self._events.messages("python_off").height > 0
-        return self._asked["said_at"].is_null() & (not off)
+        silent = not {"python_off", "python_left_out"}.isdisjoint(self._events.seen)
+        return self._asked["said_at"].is_null() & (not silent)
 
     @property
     def alone(self) -> pl.Series:

@@ -19,7 +19,7 @@ from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.common.names import WRAPPED, function_columns
-from tflogscope.model.common.origin import KEPT_BACK, has_end
+from tflogscope.model.common.origin import KEPT_BACK, footer_of, has_end
 from tflogscope.model.costs.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.executions import Executions, with_places
@@ -33,6 +33,7 @@ from tflogscope.model.pipeline import Evidence
 Facts = dict[str, Any]
 _NAMED = 3  # functions and ops in a text
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
+_SIGNALS = 128  # a status above is that of a signal
 _NOT_RUN = ("dead", "failed", "unfinished")
 
 
@@ -134,6 +135,8 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
     events, executions = evidence.events, evidence.executions
     by_id = {
         "no-dataset-nodes": _dataset_functions(evidence),
+        "no-lines": _lines_missing(evidence),
+        "no-process-end": _without_end(evidence),
         **onednn_limits(events, executions),
         "two-files": _two_files(executions, events.primitives),
         "twice": _twice(events),
@@ -175,6 +178,33 @@ def _several(events: Events, executions: Executions) -> Facts:
     processes = several_processes(events, executions)
     owners = read_owners(events, executions) if processes else None
     return processes | ({"owners": sorted({*owners.threads.values()})} if owners else {})
+
+
+def _lines_missing(evidence: Evidence) -> Facts:
+    """Why ops lack the line of the program that `record` asked for."""
+    events = evidence.events
+    error, left_out = (events.messages(f"python_{id_}") for id_ in ("off", "left_out"))
+    if error.height or left_out.height:
+        return {"error": error["error"].first(), "left_out": left_out["lines"].sum()}
+    asked = (evidence.recorded_as or {}).get("lines") is True
+    silent = not any(id_.startswith("python_") for id_ in events.seen)
+    return {"silent": True} if asked and silent and evidence.executions.frame.height else {}
+
+
+def _without_end(evidence: Evidence) -> Facts:
+    """Processes that ran ops, and wrote no last line; the program's own end is a finding."""
+    events = evidence.events
+    if (evidence.recorded_as or {}).get("lines") is not True or not _has_end(evidence):
+        return {}
+    ran, *ends = (
+        set(events.messages(f"python_{id_}")["process"])
+        for id_ in ("op", "cost", "threads", "left_out", "off")
+    )
+    left = sorted(ran.difference(*ends))
+    status = max(footer_of(span.tail).get("status", 0) for span in events.spans)
+    if len(left) == 1 and status > _SIGNALS:
+        return {}
+    return {"count": len(left), "processes": list(map(str, left))} if left else {}
 
 
 def _captured(evidence: Evidence) -> Facts:

@@ -58,6 +58,7 @@ class Lines:
         self.taped: dict[int, tuple[Any, int]] = {}
         self.traces = Traces()
         self.spent = 0.0  # seconds that the program waited for the hook
+        self.said_cost = False
         self.left_out = 0  # lines that could not be written
         self.thread = threading.local()
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
@@ -179,11 +180,17 @@ class Lines:
 
     def cost(self) -> None:
         """The program's own code has ended: what a line about an op cost, the median, and now."""
-        if self.on and self.took:
-            median = sorted(self.took)[len(self.took) // 2]
+        if self.said_cost:
+            return
+        self.said_cost = True
+        if self.on and self.stacks.texts:
             with contextlib.suppress(OSError):
-                self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
-                threads = " ".join(os.listdir("/proc/self/task"))  # noqa: PTH208  Linux
+                if self.took:
+                    median = sorted(self.took)[len(self.took) // 2]
+                    self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
+                threads = str(threading.get_native_id())
+                with contextlib.suppress(OSError):
+                    threads = " ".join(os.listdir("/proc/self/task"))  # noqa: PTH208  Linux
                 self.write(f"threads {self.process} {threads}"[:LINE])
         if self.left_out:
             with contextlib.suppress(OSError):

@@ -56,6 +56,7 @@ def _patch_tfe(module: Any) -> None:
         _write_whole_lines()
     if (value := os.environ.get(_SWITCH, "")) not in ("", _BEFORE):
         lines.spend(lines.write, f"setting {lines.process} {word(value)}")
+    _patch_exit()
     for name, at in ("FastPathExecute", 1), ("Execute", 2), ("ExecuteCancelable", 2):
         original = getattr(module, f"TFE_Py_{name}")
         setattr(module, f"TFE_Py_{name}", in_place_of(original, _before(original, at), module))
@@ -69,6 +70,17 @@ def _patch_tfe(module: Any) -> None:
         return original(*args)
 
     module.TFE_Py_RecordGradient = in_place_of(original, record, module)
+
+
+def _patch_exit() -> None:
+    """A process that was forked ends by os._exit, which runs nothing of what waits for the end."""
+    original = os._exit
+
+    def leave(*args: Any, **kwargs: Any) -> None:
+        lines.cost()
+        original(*args, **kwargs)
+
+    os._exit = in_place_of(original, leave, os)
 
 
 def _patch_session(module: Any) -> None:
