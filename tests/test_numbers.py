@@ -17,8 +17,11 @@ from tests.samples import raw_log
 from tests.test_model_schema import SCHEMA
 from tests.verbose_samples import verbose_samples
 from tflogscope import open_log
+from tflogscope.cli.main import main
 from tflogscope.digits import whole
+from tflogscope.exports.benchdnn import benchdnn_cases
 from tflogscope.grammar.load import load_grammar
+from tflogscope.model.calls.processes import worker_of
 from tflogscope.model.common.origin import place_of
 from tflogscope.sources.discover import natural_key
 from tflogscope.views.analyze import analyze_document, summary_json
@@ -141,3 +144,38 @@ def test_a_stack_with_any_line(tmp_path: Path, number: str) -> None:
         frames = f'tflogscope stack 1.1 [["a.py",{number},"f"],["a.py",2,"g"]]'
         text = f"{frames}\ntflogscope op {number} 1.1 AddV2\ntflogscope op 7 1.1 AddV2\n{text}"
     read_all(tmp_path / "run.log", text.encode())
+
+
+BESIDE = {
+    "processors": "onednn_verbose,v1,info,cpu,runtime:threadpool,nthr:{}",
+    "version": "onednn_verbose,v1,info,oneDNN v{0}.{0}.{0} (commit N/A)",
+    "problem": "onednn_verbose,v1,primitive,exec,cpu,matmul,x,undef,src_f32::blocked:ab::f0,"
+    "attr-post-ops:eltwise_relu:{0},,{0}x{0}:{0}x{0},{0}.{0}",
+    "tests": "==== {0} failed, {0} passed in {0}.{0}s ====",
+    "task": RECORD.format(1).replace("/job:localhost", "/job:worker").replace("task:0", "task:{}"),
+    "device": RECORD.format(1).replace("CPU:0", "CPU:{}"),
+    "error": 'Traceback (most recent call last):\n  File "a.py", line {0}, in <module>\n'
+    "ValueError: Incompatible shapes: [{0},3] vs. [{0},4]",
+    "trace": "tflogscope trace 7.1 {0} __inference_f_{0} "
+    '[["a.py",{0}],[["x","list of {0} 0.5"],["y","float32[{0},32]"]],{0}]\n'
+    "tflogscope trace 7.1 {0} __inference_f_{0} "
+    '[["a.py",{0}],[["x","list of 2{0} 0.5"],["y","float32[2{0},32]"]],{0}]',
+    "call": RECORD.format(1).partition("Executing")[0] + "Executing op __inference_f_{0} in device "
+    "/job:localhost/replica:{0}/task:{0}/device:CPU:{0}",
+}
+
+
+@odd
+@pytest.mark.parametrize("text", BESIDE)
+def test_numbers_that_no_message_has(tmp_path: Path, number: str, text: str) -> None:
+    """They are read by patterns of their own, from the end of a log or a part of a message."""
+    line = BESIDE[text].replace("{0}", number).replace("{}", number)
+    log = "\n".join([RECORD.format(1), RECORD.format(2), line, RECORD.format(3), line, ""])
+    read_all(tmp_path / "run.log", log.encode())
+    run = open_log(tmp_path / "run.log")
+    assert worker_of(run.events) in (None, 1, 7, 2**31)
+    run.check()
+    run.report(tmp_path / "run.html")
+    run.trace(tmp_path / "run.json")
+    assert benchdnn_cases(run.primitives).columns
+    assert main(["redact", str(tmp_path / "run.log"), "-o", str(tmp_path / "out.log")]) == 0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tflogscope.digits import whole
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.model.calls.parts import AT_START
@@ -65,7 +66,7 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
 def worker_of(events: Events) -> int | None:
     """The number of the worker that wrote the log; None: its records name no worker, or more."""
     named = _named_tasks(events).filter(pl.col("job") != "localhost")
-    return int(named["number"][0]) if named["job"].to_list() == ["worker"] else None
+    return whole(named["number"][0]) if named["job"].to_list() == ["worker"] else None
 
 
 def _named_tasks(events: Events) -> pl.DataFrame:
