@@ -16,6 +16,7 @@ from tflogscope.grammar.load import load_grammar, packaged_toml
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.pipeline import Evidence
 from tflogscope.recording.header import footer_line, header_line
+from tflogscope.recording.pass_on import _LOG_LINE
 from tflogscope.sources.owners import _OF_RECORD
 
 HERE = Path(__file__).parent / "lines"
@@ -250,6 +251,7 @@ def test_each_line_of_the_hook_is_read(opened: Open) -> None:
     for line in messages.values():
         assert re.match(_OF_RECORD, line), line
         assert re.match(own, line), line
+        assert _LOG_LINE.match(line.encode()), line
 
 
 @pytest.mark.parametrize(
@@ -257,6 +259,7 @@ def test_each_line_of_the_hook_is_read(opened: Open) -> None:
     [
         (["cost 7 900 1", "threads 8 8"], 0, []),
         (["off 7 ValueError:_odd", "left_out 8 2"], 0, []),
+        (["cost 7 900 1", "stopped 8 15"], 0, []),
         (["cost 7 900 1"], 0, ["8"]),
         (["cost 7 900 1"], 137, []),  # the program itself, which `crashed` names
         ([], 137, ["7", "8"]),

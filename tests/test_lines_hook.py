@@ -468,3 +468,17 @@ def test_a_process_that_ends_by_itself_says_so(program: Path) -> None:
     ended = [words[1] for words in lines if words[0] == "threads"]
     assert len(ran) == 4
     assert len(ended) == len({*ended}) == 3
+
+
+def test_a_worker_that_its_pool_ends_is_said_to_be_stopped(program: Path) -> None:
+    (program / "train.py").write_text(
+        "import multiprocessing\nfrom tensorflow.python import math_ops\n"
+        "def work(x): return math_ops.add(x, x)\n"
+        "if __name__ == '__main__':\n"
+        "    for way in ('fork', 'spawn'):\n"
+        "        with multiprocessing.get_context(way).Pool(1) as pool: pool.map(work, [1, 2])\n"
+    )
+    _, lines = record("train.py")
+    ran = {words[2].partition(".")[0] for words in lines if words[0] == "op"}
+    assert {words[1] for words in lines if words[0] in ("stopped", "threads")} >= ran
+    assert [words[2] for words in lines if words[0] == "stopped"] == ["15", "15"]

@@ -14,6 +14,7 @@ __all__ = ["program"]  # the fixture, which pytest finds by its name here
 
 LOOKS = """
 import inspect, json, os, pickle, signal, sys, threading
+from multiprocessing import popen_fork
 from tensorflow.python import math_ops, pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import ops
@@ -24,7 +25,7 @@ def looks():
         pywrap_tfe.TFE_Py_FastPathExecute, pywrap_tfe.TFE_Py_Execute,
         pywrap_tfe.TFE_Py_RecordGradient,
         pywrap_tf_session.TF_GraphToFunction_wrapper, ops.Graph._create_op_internal,
-        ops.Graph.__init__,
+        ops.Graph.__init__, popen_fork.Popen._send_signal,
     ):
         assert pickle.loads(pickle.dumps(function)) is function
         found[function.__qualname__] = [
@@ -32,6 +33,8 @@ def looks():
             inspect.getsourcefile(function), function.__module__, function.__name__,
             function.__doc__,
         ]
+    assert pickle.loads(pickle.dumps(os._exit)) is os._exit
+    found["exit"] = [str(inspect.signature(os._exit)), os._exit.__name__, os._exit.__doc__]
     handlers = [signal.getsignal(each) for each in (1, 2, 13, 14, 15, 17)]
     found["signals"] = [getattr(each, "__name__", str(each)) for each in handlers]
     found["threads"] = [each.name for each in threading.enumerate()]

@@ -198,7 +198,7 @@ def _without_end(evidence: Evidence) -> Facts:
         return {}
     ran, *ends = (
         set(events.messages(f"python_{id_}")["process"])
-        for id_ in ("op", "cost", "threads", "left_out", "off")
+        for id_ in ("op", "cost", "threads", "left_out", "off", "stopped")
     )
     left = sorted(ran.difference(*ends))
     status = max(footer_of(span.tail).get("status", 0) for span in events.spans)

@@ -151,6 +151,17 @@ def _patch_process(module: Any) -> None:
     module._cleanup = in_place_of(original, cleanup, module)  # noqa: SLF001
 
 
+def _patch_popen(module: Any) -> None:
+    """A pool ends its workers by a signal, which says nothing of what they had to do."""
+    original = module.Popen._send_signal  # noqa: SLF001
+
+    def send(self: Any, number: int) -> None:
+        lines.spend(lines.write, f"stopped {self.pid} {int(number)}")
+        original(self, number)
+
+    module.Popen._send_signal = in_place_of(original, send, module)  # noqa: SLF001
+
+
 def _patch_kernel(module: Any) -> None:
     """Let C++ write past the kernel of a notebook, which cuts lines anywhere."""
     original = module.OutStream.__init__
@@ -169,6 +180,7 @@ _PATCHES: dict[str, Callable[[Any], None]] = {
     "tensorflow.python.framework.ops": _patch_ops,
     "tensorflow.python.framework.constant_op": _patch_constants,
     "tensorflow.python.autograph.pyct.origin_info": _patch_autograph,
+    "multiprocessing.popen_fork": _patch_popen,
     "multiprocessing.process": _patch_process,
     "ipykernel.iostream": _patch_kernel,
 }
