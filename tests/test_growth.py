@@ -6,6 +6,7 @@ What goes back over the same bytes would need hours for a text of a megabyte, an
 from __future__ import annotations
 
 import re
+import time
 from re import _constants as kinds  # type: ignore[attr-defined]  # typeshed has it not
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -13,12 +14,15 @@ from typing import Any
 import pytest
 
 from tflogscope.grammar.envelopes import Envelope, _pattern
-from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.load import load_grammar, packaged_toml
 from tflogscope.grammar.template import fields_of
+from tflogscope.model.findings.recording import _FRAME
+from tflogscope.sources.repairs import Repair, rows_of
 
 GRAMMAR = load_grammar()
 HEADS = [each for each in GRAMMAR.envelopes.values() if each.head]
 _LONG = 1 << 20
+_LINE = 40_000  # where the square is a second
 
 
 def giving_back(parsed: Any) -> list[Any]:
@@ -63,6 +67,38 @@ def test_a_head_with_a_long_field_is_read_in_no_time(envelope: Envelope) -> None
                 if start >= 0:
                     pattern.match(line[:start] + long + line[end:])
                     pattern.match(line[:start] + long)
+
+
+# NB: these still go back over a line: with the square of its length.
+_SQUARE = {"broken", "broken-fields", "decimal-comma"}
+
+
+@pytest.mark.parametrize(
+    "repair", [x for x in rows_of(GRAMMAR) if x.id not in _SQUARE], ids=lambda each: each.id
+)
+def test_a_repair_of_a_long_line_takes_no_time(repair: Repair) -> None:
+    samples = [
+        text.encode()
+        for row in packaged_toml("repairs.toml")["repair"]
+        if row["id"] == repair.id
+        for text in [row["sample"][0], row["near_miss"]]
+    ]
+    for line in samples:
+        edges = [match.start() for match in re.finditer(rb"\b|(?<=\W)(?=\W)", line)]
+        for at in dict.fromkeys([*edges[:20], *edges[-20:]]):
+            for grown in (line[at : at + 1], b" ", b"a", b"1", b"\\n", b'\\"', b",", b'"'):
+                for rest in (line[at:], b"", b"\n"):
+                    text = line[:at] + grown * (_LINE // max(len(grown), 1)) + rest
+                    began = time.process_time()
+                    for pattern in filter(None, (repair.pattern, repair.unless)):
+                        pattern.search(text)
+                    assert time.process_time() - began < 1, (line[:at], grown, rest)
+
+
+def test_blank_lines_behind_a_traceback_take_no_time() -> None:
+    began = time.process_time()
+    assert not _FRAME.findall("\n" * _LINE)
+    assert time.process_time() - began < 1
 
 
 def test_a_name_before_a_number_keeps_its_digits() -> None:

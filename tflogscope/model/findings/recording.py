@@ -196,7 +196,7 @@ def _unfinished(evidence: Evidence) -> Iterator[Finding]:
 # the program: lines without a prefix, which the end of each source has (`SourceSpan.tail`).
 # `grammars/endings.toml` says how such ends look.
 
-_FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d{1,18})', re.MULTILINE)
+_FRAME = re.compile(r'^[ \t]*File "([^"\n]+)", line (\d{1,18})', re.MULTILINE)
 _INSTALLED = re.compile(r"^<|/(?:site|dist)-packages/|/lib(?:64)?/python\d|__autograph_generated_")
 _ERROR = re.compile(r"^[^\s].*$", re.MULTILINE)
 # The outermost frame of the main thread: what nothing caught is printed from there on.
