@@ -25,7 +25,7 @@ _NODE = (
 )
 _PLACE = rf"[^\s()]+: \(\w+\):? ?{_DEVICE}"
 # What a problem can be, before a time whose decimal comma looks like one more field.
-_PROBLEM = r"(?:(?:mb|g|ic|sl|l)\d[^,\n]*|\d+(?:[x:]\d+)+[^,\n]*|\d+)"
+_PROBLEM = r"(?:(?:mb|g|ic|sl|l)\d[^,\n]*+|\d++(?:[x:]\d++)++[^,\n]*+|\d++)"
 _HINTS = (b"Executing op ", b"Process node: ", b"kernel done: ", b"exec,", b"): /job:", b")/job:")
 
 
