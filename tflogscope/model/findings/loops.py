@@ -92,6 +92,9 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     elif serial:
         cpus = (evidence.recorded_as or {}).get("cpus")
         stake *= stage["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
+    lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)
+    if lacks_prefetch:  # it only moves the data beside the other work
+        stake = min(stake, steps)
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
@@ -103,7 +106,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "wide": wide,
         "wait": wait,
         "unread": not slow,
-        "prefetch": not stage and "Prefetch" not in there and _lacks_prefetch(evidence),
+        "prefetch": lacks_prefetch,
         "saved": AVOIDABLE if stake and not wide else None,
     }
     subject = "Dataset.from_generator" if generator else function if slow else "the data"
@@ -113,9 +116,9 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("input-bound", subject, waits.height, None, at, facts, made_at, claims)
 
 
-def _lacks_prefetch(evidence: Evidence) -> bool:
-    """Whether this release adds no prefetch by itself, as 2.9 and later do (`inject_prefetch`)."""
-    return (evidence.recorded.tensorflow_version or "").startswith("2.8.")
+def _adds_no_prefetch(evidence: Evidence) -> bool:
+    """Whether this release adds no prefetch by itself, as 2.11 and later do (`inject_prefetch`)."""
+    return (evidence.recorded.tensorflow_version or "").startswith(("2.8.", "2.9.", "2.10."))
 
 
 def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
@@ -179,7 +182,7 @@ def python_map(evidence: Evidence) -> str | None:
 def avoidable_wait(evidence: Evidence) -> float:
     """How long the program would have waited for data without the log, in µs.
 
-    From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
+    From 2.11 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
     a step was waited for less. What it took of the data was waited for more. A stage that takes
     longer than the steps would do without it is waited for even where the log hides that. Where it
     does not, it is at most all that the loop would take.
