@@ -3,7 +3,7 @@
 # as the API's page says, and the log has MapDataset.
 # Seen: the eager op is MapDataset, and what iterates is ParallelMapV2: TensorFlow parallelizes a
 # map without state (map_parallelization), with as many calls at once as there are processors. One
-# random number or py_function in the map, and all of it is sequential again.
+# random number, lookup table, variable or py_function in the map, and all of it is sequential again.
 # Versions: tensorflow-cpu 2.21.0
 set -euo pipefail
 work=$(mktemp -d)
@@ -19,9 +19,14 @@ import sys
 
 import tensorflow as tf
 
+keys = tf.range(8, dtype=tf.int64)
+table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, keys), 0)
+variable = tf.Variable(2, dtype=tf.int64)
 maps = {
     "plain": lambda x: x * 2,
     "random": lambda x: x + tf.random.uniform([], maxval=2, dtype=tf.int64),
+    "table": table.lookup,
+    "variable": lambda x: x * variable,
     "python": lambda x: tf.py_function(lambda y: y * 2, [x], tf.int64),
 }
 data = tf.data.Dataset.range(8).map(maps[sys.argv[1]])
@@ -37,7 +42,7 @@ stages() {
     grep -oE 'Executing op [A-Za-z]*MapDataset[A-Z0-9a-z]*|::[A-Za-z]*Map[V0-9]* constructor$' "$work/log" |
         sed 's/Executing op //; s/:://; s/ constructor//' | sort -u | paste -sd,
 }
-for case in plain "plain off" random python; do
+for case in plain "plain off" random table variable python; do
     # shellcheck disable=SC2086 # two arguments
     seen=$(stages $case)
     echo "$case: $seen"
