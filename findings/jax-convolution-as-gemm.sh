@@ -2,7 +2,7 @@
 # Expected: JAX on a CPU has no oneDNN; or it has, and its matmuls and convolutions are primitives of
 # these names.
 # Seen: ONEDNN_VERBOSE=1 prints a header only once a convolution runs, which is one gemm_api for each
-# group. Matmuls print nothing.
+# group, or several, if it is large: one for each block of the result. Matmuls print nothing.
 # Versions: jax 0.10.2, jaxlib 0.10.2 (oneDNN 3.7.3)
 set -euo pipefail
 work=$(mktemp -d)
@@ -33,6 +33,7 @@ run("matmul", jnp.matmul, a, a)
 run("matmul-bfloat16", jnp.matmul, a.astype(jnp.bfloat16), a.astype(jnp.bfloat16))
 run("relu", jax.nn.relu, a)
 run("convolution", convolve(1), x, jnp.ones((8, 3, 3, 3)))
+run("convolution-of-64-images", convolve(1), jnp.ones((64, 16, 32, 32)), jnp.ones((8, 16, 3, 3)))
 run("convolution-of-3-groups", convolve(3), x, jnp.ones((6, 1, 3, 3)))
 PYTHON
 JAX_PLATFORMS=cpu ONEDNN_VERBOSE=1 "$work/venv/bin/python" "$work/program.py" > "$work/log" \
@@ -53,4 +54,7 @@ relu
 convolution 1 gemm_api
 convolution-of-3-groups 3 gemm_api
 CASES
+blocks=$(below convolution-of-64-images | grep -c ',exec,cpu,gemm_api,' || true)
+echo "convolution-of-64-images: $blocks gemm_api"
+[ "$blocks" -gt 1 ] || changed "a large convolution is one gemm_api"
 below convolution | grep -q ',info,oneDNN v' || changed "the header is not at the first convolution"
