@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Expected: what TFLiteConverter makes with SELECT_TF_OPS, the Interpreter of the same package runs, as
-# its page says ("TensorFlow Lite with select TensorFlow ops are automatically installed with the
-# TensorFlow pip package"), with a line about the Flex delegate.
+# Expected: what TFLiteConverter makes with SELECT_TF_OPS, the Interpreter of the same package runs (the
+# page on select ops says that the pip package has them), with a line about the Flex delegate.
 # Seen: so it was up to 2.18. In 2.21 the same model is converted without a warning, and
 # allocate_tensors() fails: the package has no Flex delegate any more.
 # Versions: tensorflow-cpu 2.18.1, 2.21.0
