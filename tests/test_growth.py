@@ -17,6 +17,7 @@ from tflogscope.grammar.envelopes import Envelope, _pattern
 from tflogscope.grammar.load import load_grammar, packaged_toml
 from tflogscope.grammar.template import fields_of
 from tflogscope.model.findings.recording import _FRAME
+from tflogscope.recording.pass_on import PassOn
 from tflogscope.sources.repairs import Repair, rows_of
 
 GRAMMAR = load_grammar()
@@ -101,3 +102,27 @@ def test_a_name_before_a_number_keeps_its_digits() -> None:
     assert read("[7b22]:x") == ("x", ("22",))
     assert read("[worker-3-0]:x") == ("x", ("0",))
     assert read("[default]:x") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "2026-11-28 18:03:02.916000: I tensorflow/core/x.cc:12] ",
+        "W0000 00:00:1795889415.028196   32051 x.cc:12] ",
+        "onednn_verbose,v1,primitive,exec,cpu,",
+        "tflogscope op 1 1 ",
+        "Traceback (most recent call last):\n  ",
+        "node {\n  ",
+        "2026-11-28 18:03:02.916000: W tensorflow/core/x.cc:12] INTERNAL: \n",
+    ],
+)
+def test_what_record_passes_on_takes_no_longer_for_long_lines(head: str) -> None:
+    """Pieces as a pipe gives them: 256 kB of each takes some 20 ms."""
+    for grown in (" ", "\t", "a", "1", ".", ": ", "}", "  a {\n", "x.cc:1", '  File "x", line '):
+        text = (head + grown * (_LONG // 4 // len(grown)) + "\n").encode()
+        passed = PassOn(lambda _: None, lambda _: None)
+        began = time.process_time()
+        for start in range(0, len(text), 1 << 16):
+            passed.feed(text[start : start + (1 << 16)])
+        assert time.process_time() - began < 1, grown
