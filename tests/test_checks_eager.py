@@ -88,7 +88,7 @@ def test_before_it_only_python_in_place_of_a_graph_counts(cause: str | None) -> 
 def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | None) -> None:
     made = MadeRun([eager("Mul", cause), node("Mul", None, None, cause="dataset-function")])
     assert bool(found(made)) is (cause not in USUAL_CAUSES)
-    assert "No graph function was called, so all count." in check(made).text
+    assert "No graph function was called, so every eager op counts." in check(made).text
 
 
 @pytest.mark.thorough
@@ -164,7 +164,7 @@ def test_waivers_that_are_not_read_are_said(
     monkeypatch.chdir(tmp_path)
     run = run_of("keras_saves__tf2.20.0__record")
     said = "Comments `# tflogscope: eager` in keras_saves.py are ignored: it is "
-    assert f"{said}outside the current folder." in check_run(run).notes
+    assert f"{said}not under the current directory." in check_run(run).notes
     program = tmp_path / "keras_saves.py"
     program.write_text("x = 1  # tflogscope: eager\n" * 99)
     assert f"{said}newer than the recording." in check_run(run).notes

@@ -56,6 +56,15 @@ def test_findings_have_the_time_of_their_rows(name: str) -> None:
     assert both["time_us"].to_list() == pytest.approx(both["avoidable_us"].to_list(), abs=0.5)
 
 
+def test_variables_of_one_checkpoint_are_of_no_loop() -> None:
+    """Two files are written and three read, of a few variables each; elsewhere each step writes."""
+    saved = run_of("saved_twice_loaded__tf2.21.0").ledger.filter(phase="checkpoint")
+    assert saved.height
+    assert not saved["repeats"].any()
+    each_step = run_of("saves_each_step__tf2.20.0__record").ledger.filter(phase="checkpoint")
+    assert each_step["repeats"].sum() == each_step.height - 1
+
+
 def test_what_makes_variables_and_data_before_the_first_call_is_of_no_loop() -> None:
     ledger = run_of("prepared__tf2.20.0__record").ledger.filter("repeats")
     assert ledger["op"].drop_nulls().is_empty()

@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import queue
+import re
 import sys
 import threading
 from collections import deque
@@ -244,10 +245,14 @@ class _Spool:
                 self._waiting.task_done()
 
 
+_WILDCARD = re.compile(r"[*?\[]")
+_NO_WILDCARDS = " tflogscope doesn't expand wildcards; the shell does."
+
+
 def unreadable(name: str, error: OSError) -> InputError:
     """The InputError for what the system said about the input called `name`."""
     hints = {
-        errno.ENOENT: "Check the path. tflogscope doesn't expand wildcards; the shell does.",
+        errno.ENOENT: "Check the path." + _NO_WILDCARDS * bool(_WILDCARD.search(name)),
         errno.EACCES: "Get permission to read it, or a copy.",
     }
     reason = error.strerror or str(error)

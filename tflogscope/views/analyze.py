@@ -233,7 +233,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     if waiting and timed:
         verb = "includes" if len(waiting) == 1 else "include"
-        brief.append(doc.Paragraph(f"{', '.join(waiting)} {verb} wait time"))
+        brief.append(doc.Paragraph(f"{' and '.join(waiting)} {verb} wait time"))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.

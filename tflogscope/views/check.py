@@ -88,9 +88,7 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         yield doc.Item(head, [doc.Paragraph((text, evidence, left))])
     if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
         yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
-    yield doc.Paragraph(
-        "To allow a line that is eager on purpose, add a comment: # tflogscope: eager"
-    )
+    yield doc.Paragraph("To allow an intentionally eager line, add a comment: # tflogscope: eager")
 
 
 def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:

@@ -355,7 +355,7 @@ def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
 
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
-    took = "" if entry["us"] is None else f", {duration(entry['us'])}"
+    took = "" if entry["us"] is None else f", {duration(entry['us'])} with first runs"
     text = (
         f"{name}: {count_of(entry['count'], 'run')}{took} (match: {entry['link']}), first on line "
     )

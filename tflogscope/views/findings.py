@@ -114,7 +114,7 @@ def _stake(row: Row, run: Run) -> str:
         return stake
     part, share = duration(of.part_us), percent(of.part_us, of.us)
     if part != duration(us):  # some of it is one-time
-        return f"{stake}, {part} of {duration(of.us)} repeated time ({share})"
+        return f"{stake}, {part} repeated ({share} of repeated time)"
     return f"{stake}, {share} of the {'repeated time' if of.in_loops else 'run'}"
 
 

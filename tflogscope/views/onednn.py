@@ -172,7 +172,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "problem")
-        text = f"first runs {once} on average ({count}), later runs {later}"
+        text = f"first runs {once} on average ({count} that ran again), later runs {later}"
         yield doc.Fact("warm-up", text)
 
 

@@ -61,9 +61,9 @@ def why_unread(file: str, recorded_as: Mapping[str, Any] | None) -> str | None:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
         if not path.resolve().is_relative_to(Path.cwd()):
-            return "it is outside the current folder"
+            return "it is not under the current directory"
     except OSError:
-        return "it is outside the current folder"
+        return "it is not under the current directory"
     except ValueError:
         return "the log doesn't say when the program started"
     if not about.st_mtime < before:

@@ -12,7 +12,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.common.frames import Integers, holds, is_among
-from tflogscope.model.common.names import NEXT
+from tflogscope.model.common.names import CHECKPOINTS, NEXT
 from tflogscope.model.costs.costs import COLD, Price
 
 DISPATCH_US = threshold("dispatch.most_us")
@@ -73,7 +73,8 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
     kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
     are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
     usually; again: the two follow each other in a loop; makes: one of them makes a variable, which
-    is of no loop, unless a model is loaded in it; session (how many calls began on the thread).
+    is of no loop, unless a model is loaded in it, or is of one of a few checkpoints; session (how
+    many calls began on the thread).
     """
     spans = outermost.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
     makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
@@ -89,6 +90,9 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
+    # What one checkpoint does for each of its variables is no loop.
+    counts = spans["op"].filter(spans["op"].str.contains(CHECKPOINTS)).value_counts()["count"]
+    saved = holds(pl.lit((counts < LEAST).all()) & (pl.col("rule") == "checkpoint"))
     # Records of other threads are in what waits for these: `Costs` knows.
     waits = pl.col("op").str.contains(NEXT) & pl.col("work_us").is_not_null()
     return spans.select(
@@ -104,7 +108,7 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
             (pl.len().over("op", "last_op") >= LEAST)
             & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
         ),
-        makes=making | holds(making.shift().over("thread")),
+        makes=making | holds(making.shift().over("thread")) | saved,
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )
 
