@@ -400,6 +400,14 @@ def test_what_saving_asks_for_is_not_the_programs() -> None:
     assert found == {"Fill": 1, "Sqrt": 1}
 
 
+def test_unpacking_ragged_and_sparse_elements_is_of_tf_data() -> None:
+    run = run_of("ragged_rows__tf2.20.0__record")
+    assert run.unexpected_eager.is_empty()
+    unpacked = run.timeline.filter(mode="eager", python="ragged_rows.py:18")["op"].to_list()
+    ops = ("RaggedTensorFromVariant", "DeserializeSparse", "Unpack", "Pack")
+    assert [unpacked.count(op) for op in ops] == [6, 6, 6, 6]
+
+
 def test_what_a_layer_asks_for_to_learn_from_data_is_keras_own() -> None:
     """Its table of words is read and filled between the calls of `adapt_step`."""
     run = run_of("adapted__tf2.13.1__record")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, CPU, MATMUL, SOURCE, TICK, Dialect, Log, X
-from tests.samples import run_of
+from tests.samples import path_of, run_of, unpacked
 from tflogscope.errors import InputError, NothingRecognised
 from tflogscope.grammar.load import load_grammar
 
@@ -119,6 +119,14 @@ def test_bytes_that_a_record_quotes_are_text(opened: Open) -> None:
     text = log.text().encode()
     assert opened(text + head + said).coverage["bad_bytes"].to_list() == [0]
     assert opened(text + said + head + b"\x8a").coverage["bad_bytes"].to_list() == [2]
+
+
+def test_bytes_of_a_string_tensor_are_text_without_quotes() -> None:
+    """`Tensor::DebugString` prints a constant's strings as they are (tensor.cc, SummarizeValue)."""
+    run = run_of("ragged_rows__tf2.20.0__record")
+    text = unpacked(path_of("ragged_rows__tf2.20.0__record"))
+    assert b"values: \\n\x8a\x83\x80" in text
+    assert run.coverage["bad_bytes"].to_list() == [0]
 
 
 def test_bad_bytes_are_counted_and_harm_nothing(opened: Open) -> None:

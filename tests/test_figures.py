@@ -9,7 +9,7 @@ import pytest
 
 from tests.deep import first_quick
 from tests.samples import NAMES, run_of
-from tflogscope.model.common.figures import duration, whole_of
+from tflogscope.model.common.figures import duration, spoken, whole_of
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
@@ -41,6 +41,20 @@ def test_an_op_has_one_time(name: str) -> None:
     asked = f"SELECT op, SUM({time}) AS us FROM ops WHERE kind = 'op' GROUP BY op"
     by_sql = {op: us or 0.0 for op, us in run.query(asked).rows()}
     assert by_sql == pytest.approx(dict(ops.group_by("op").agg(pl.col(time).sum()).rows()))
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [
+        (999.4, "999 µs"),
+        (999.6, "1 ms"),
+        (999_600, "1 s"),
+        (1.2345e6, "1.23 s"),
+        (1.2345e9, "1230 s"),
+    ],
+)
+def test_a_duration_in_a_sentence_has_no_exponent(microseconds: float, text: str) -> None:
+    assert spoken(microseconds) == text
 
 
 def test_what_a_line_ran_adds_up() -> None:

@@ -27,6 +27,7 @@ _WINDOW = 1 << 16
 _HOLE = 64  # NULs in a row; fewer may be what a program prints
 _HOLES = re.compile(rb"\0{%d,}" % _HOLE)
 _RECORD = re.compile(rb"\.(?:cc|cpp|h):\d+\] ")
+_STRING = re.compile(rb'"|Tensor<type: string ')
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
@@ -121,9 +122,10 @@ def clean(raw: bytes, cap: int, account: SourceAccount) -> bytes:
 
 
 def _bad_bytes(raw: bytes, text: bytes) -> int:
-    """How many bytes of `raw` were no text, those in the quotes of a record left out.
+    """How many bytes of `raw` were no text, those of strings in a record left out.
 
-    There TensorFlow prints bytes of strings (DebugString of tensors), cut anywhere.
+    TensorFlow prints the bytes of strings as they are: in quotes (DebugString of tensors) cut
+    anywhere, as values of a `Tensor<…>` without quotes.
     """
     lines = raw.split(b"\n") if len(text) > len(raw) else []
     quoted = [_quoted(line) for line in lines if not line.isascii()]
@@ -132,10 +134,10 @@ def _bad_bytes(raw: bytes, text: bytes) -> int:
 
 
 def _quoted(line: bytes) -> bytes:
-    """From the first quote in the text of a record to the last one; empty: there are none."""
+    """From the first string in the text of a record to the last quote; empty: there are none."""
     record = _RECORD.search(line)
-    first = line.find(b'"', record.end()) if record else -1
-    return line[first : line.rfind(b'"')] if first >= 0 else b""
+    first = _STRING.search(line, record.end()) if record else None
+    return line[first.start() : line.rfind(b'"')] if first else b""
 
 
 def _clean_with_long_lines(raw: bytes, cap: int, account: SourceAccount) -> Iterator[bytes]:

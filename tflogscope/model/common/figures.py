@@ -68,8 +68,8 @@ def spoken(microseconds: float | None) -> str:
     if microseconds is None:
         return ""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= size:
-            return f"{microseconds / size:.3g} {unit}"
+        if microseconds >= size * 0.9995:  # in three digits a whole one
+            return f"{float(f'{microseconds / size:.3g}'):g} {unit}"
     return f"{microseconds:.0f} µs"
 
 
