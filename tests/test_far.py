@@ -358,6 +358,18 @@ def test_what_a_library_runs_in_code_of_its_own_does_not_count(name: str) -> Non
     assert "no-function" not in run.findings["id"].to_list()
 
 
+def test_a_library_that_first_has_no_state_is_not_retraced(tmp_path: Path) -> None:
+    """TFP's minimize traces its step with `parameters` of `()`, then of a list of tensors."""
+    log = LOGS / "library_state__tf2.21.0.log.zst"
+    run = tflogscope.open_log(log)
+    assert 2 in run.functions.filter(function="optimizer_step")["traces"].to_list()
+    assert "retraced" not in run.findings["id"].to_list()
+    text = unpacked(log).replace(b'"tuple()"],["opt', b'"float32[3]"],["opt')
+    file = tmp_path / "run.log"
+    file.write_bytes(text.replace(b'"list(float32[],\\u0020float32[2])"', b'"float32[4]"'))
+    assert "retraced" in tflogscope.open_log(file).findings["id"].to_list()
+
+
 def test_what_a_library_calls_back_counts() -> None:
     # Three calls of the objective: Sub, Cosh, Sum, and their gradients, Reshape, Tile, Sinh, Mul.
     assert unexpected("tfp_callback") == {"tfp_callback.py:11": 9, "tfp_callback.py:15": 12}

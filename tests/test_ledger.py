@@ -71,6 +71,21 @@ def test_what_makes_variables_and_data_before_the_first_call_is_of_no_loop() -> 
     assert ledger["function"].drop_nulls().unique().to_list() == ["step"]
 
 
+def test_four_calls_are_the_loop_and_not_the_eager_ops_before() -> None:
+    """The first call follows another op than the other three do."""
+    repeated = run_of("few_calls__tf2.20.0__record").ledger.filter("repeats")
+    assert set(repeated["phase"]) == {"compute", "python"}
+    assert repeated.filter(phase="compute")["function"].to_list() == ["forward"] * 3
+
+
+def test_each_thread_that_instantiates_a_function_makes_a_first_call() -> None:
+    """Three threads call it at the same time, eight times each."""
+    calls = run_of("threads_begin__tf2.20.0__record").ledger.filter(function="serve")
+    made = calls.filter(phase="graph-passes")
+    assert made["repeats"].to_list() == [False] * 3
+    assert calls.filter("repeats")["call"].n_unique() == 3 * 7
+
+
 def test_steps_op_by_op_before_the_first_call_are_a_loop() -> None:
     ledger = run_of("eager_then_function__tf2.13.1").ledger.filter("repeats")
     assert {"MatMul", "AssignSubVariableOp"} <= {*ledger["op"].drop_nulls()}

@@ -50,6 +50,8 @@ _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
+# What is known of an argument that has a value of another kind than before.
+_OF_STATE = {"name", "values", "none", "defined", "xla", "predicts", "signature"}
 _LEAST_PART = threshold("first-call.least_part")
 _MOST_TRACING = threshold("retraced.most_tracing")
 _WORTH_SAYING = threshold("first-call.tracing_share")
@@ -77,9 +79,21 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         "python_function"
     ):
         why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
+        if _is_of_library(why, traces):
+            continue
         warned = _warnings(evidence, str(traces["function"][0]))
         facts = {**why, "why": why, "warnings": warned}
         yield _again(evidence, traces, str(traces["function"][0]), facts)
+
+
+def _is_of_library(why: dict[str, Any], traces: pl.DataFrame) -> bool:
+    """Whether a library calls its own function first without a state, then with one.
+
+    Such as `optimizer_step` of tensorflow_probability's minimize: no program can change that.
+    """
+    changes = why.get("changed", [])
+    state = all(change.keys() <= _OF_STATE for change in changes)
+    return bool(why.get("package") and changes) and state and traces.height == 2
 
 
 def _again(

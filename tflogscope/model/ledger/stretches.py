@@ -338,17 +338,32 @@ class _Thread:
     def _loops(self) -> tuple[Integers, Integers]:
         """When the thread was in a loop: begins and ends of its ops with the gaps before them.
 
-        The first trace and call of a Python function are of no loop, the later ones may be; nor is
-        what makes variables, nor what comes before the calls of a thread that calls in a loop.
+        The first trace and call of a Python function are of no loop, the later ones may be (threads
+        that call at once each instantiate the function); nor is what makes variables, nor what
+        comes before the calls of a thread that calls in a loop.
         """
         of = self._of
         names = of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
         of_first = pl.col("name").is_in(names)
         called = of.calls.lazy().filter(of_first)
-        first = called.filter(pl.col("name").is_first_distinct()).select("at").collect()["at"]
+        made_by = called.join(
+            of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
+            on=["name", "thread"],
+        ).filter(pl.col("made_at").is_between("begin_at", "at"))
+        first = pl.concat(
+            pl.collect_all(
+                [
+                    called.filter(pl.col("name").is_first_distinct()).select("at"),
+                    made_by.select("at"),
+                ]
+            )
+        )["at"]
         made = self._own(traced(of)).filter(of_first)
         spans = self._own(of.spans).filter(~pl.col("makes"))
-        spans = spans.filter(pl.len().over("op", "before") >= LEAST)
+        again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
+        spans = spans.filter(
+            (pl.len().over("op", "before") >= LEAST) | pl.col("at").is_in(again.implode())
+        )
         later = spans.filter(pl.col("at") > self._prepared())
         spans = later if later["is_call"].any() else spans
         spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
