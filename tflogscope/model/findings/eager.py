@@ -27,6 +27,7 @@ from tflogscope.model.findings.loops import (
     total_wait,
 )
 from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
+from tflogscope.model.rows.spans import LEAST
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
@@ -61,7 +62,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     called = evidence.calls.filter(of_program)
     calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "op", "cost_us", "near", "rule"]].hstack(
+    placed = rest[["at", "op", "cost_us", "near", "rule", "dispatch"]].hstack(
         [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
@@ -364,4 +365,9 @@ def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         yield _ran(evidence, "no-function", "the program", ops, own=has_calls)
     elif evidence.calls.height:
         late = bool((ops["at"] > evidence.calls["at"].max()).all())
-        yield _ran(evidence, "eager-steady-state", "the program", ops, late=late)
+        finding = _ran(evidence, "eager-steady-state", "the program", ops, late=late)
+        stack = rows(evidence.lines.of_dispatches, ops["dispatch"])
+        turns = ops.select(pl.len().over("op", stack).max()).item()
+        if turns < LEAST:  # tracing a function for what runs once takes longer
+            finding = finding._replace(claims=[], facts={**finding.facts, "saved": None})
+        yield finding
