@@ -137,7 +137,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         facts["took"] = time
         if time is not None and doubles.height:
-            time = _time_of_narrower(evidence)
+            time = _time_of_narrower(evidence) or None
             facts["narrower"] = time
             facts |= _double_from(evidence, doubles)
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
