@@ -360,10 +360,12 @@ class _Thread:
         )["at"]
         made = self._own(traced(of)).filter(of_first)
         spans = self._own(of.spans).filter(~pl.col("makes"))
+        # Of a function that is called here and there only its calls repeat, and no gap between others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
-        spans = spans.filter(
-            (pl.len().over("op", "before") >= LEAST) | pl.col("at").is_in(again.implode())
-        )
+        in_turn = pl.len().over("op", "before") >= LEAST
+        follows = in_turn | (pl.col("op") == pl.col("before"))
+        spans = spans.with_columns(since=pl.when(follows).then("since").otherwise("begin"))
+        spans = spans.filter(in_turn | pl.col("at").is_in(again.implode()))
         later = spans.filter(pl.col("at") > self._prepared())
         spans = later if later["is_call"].any() else spans
         spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
