@@ -15,8 +15,15 @@ from tflogscope.model.common.frames import holds, is_among, last_before, only, r
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_overhead, most, total
-from tflogscope.model.findings.gaps import CALLBACK, claim_gaps, measure_gaps
+from tflogscope.model.findings.finding import (
+    AVOIDABLE,
+    CALLBACK,
+    Finding,
+    claim_overhead,
+    most,
+    total,
+)
+from tflogscope.model.findings.gaps import claim_gaps, measure_gaps
 from tflogscope.model.findings.loops import (
     GENERATOR,
     avoidable_wait,

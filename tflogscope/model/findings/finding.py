@@ -16,6 +16,8 @@ from tflogscope.model.pipeline import Evidence
 RUNNING_US = threshold("dispatch.most_running_us")
 AVOIDABLE = object()
 """In the place of a fact: the time that the ledger gives the finding."""
+CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
+"""A frame of the program that Keras' list of callbacks called."""
 
 
 class Finding(NamedTuple):

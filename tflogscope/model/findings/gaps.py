@@ -18,7 +18,7 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.servers import serves
-from tflogscope.model.findings.finding import AVOIDABLE, RUNNING_US, Finding, most, total
+from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import SAVING, python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
@@ -35,8 +35,6 @@ _CALL_US = DISPATCH_US / 2
 _OP_US = threshold("between-steps.op_us")
 _UNKNOWN_PACE = threshold("between-steps.unknown_pace")
 _MOST_PACE = threshold("between-steps.most_pace")
-# A frame of the program that Keras' list of callbacks called.
-CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 
 
 class Gaps(NamedTuple):

@@ -12,7 +12,7 @@ from tflogscope.model.common.frames import is_among, looked_up
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATASET, MAKE_ITERATOR, NEXT
 from tflogscope.model.common.once import once
-from tflogscope.model.findings.finding import AVOIDABLE, Finding
+from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, Finding
 from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
 
@@ -106,12 +106,11 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
 
 
 def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> Finding:
-    on_thread = pl.col("thread") == builds["thread"][0]
-    passed = evidence.spans.filter(on_thread & (pl.col("begin") > builds["end"][0]))
     traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
     windows = again["begin"].to_numpy(), again["end"].to_numpy()
     of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())
-    keras = _keras_method(evidence, passed.filter("is_call")["at"])
+    keras = _keras_method(evidence.calls.filter(python_function=builds["called"][0]), evidence)
+    at = builds["at"].explode()
     facts = {
         "builds": builds.height,
         "elements": int(builds["elements"].sum()) or None,
@@ -122,15 +121,16 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "keras": keras,
         "batch": _METHODS.get(keras or ""),
         "predicts": keras == "predict",
+        "callback": bool(is_among(at, evidence.asked_by(CALLBACK)).all()),
     }
     claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64))]
-    at = builds["at"].explode().to_list()
-    return Finding("pipeline-rebuilt", "the data", builds.height, None, at, facts, claims=claims)
+    return Finding(
+        "pipeline-rebuilt", "the data", builds.height, None, at.to_list(), facts, claims=claims
+    )
 
 
-def _keras_method(evidence: Evidence, at: pl.Series) -> str | None:
+def _keras_method(calls: pl.DataFrame, evidence: Evidence) -> str | None:
     """The method of Keras that makes these calls; only a training step has gradients."""
-    calls = evidence.calls.filter(pl.col("at").is_in(at.implode()))
     calls = calls.filter(pl.col("function").is_in(KERAS_STEPS))
     if calls.is_empty():
         return None

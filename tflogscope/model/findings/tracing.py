@@ -15,6 +15,7 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import (
     KERAS_PREDICT,
+    KERAS_STEPS,
     PFOR,
     retrace_warnings,
     traces_recorded,
@@ -35,6 +36,7 @@ from tflogscope.model.common.names import of_part
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
+from tflogscope.model.rows.spans import LEAST
 
 # What a first call's time goes into, where the log shows it: columns of `first_calls`.
 _PARTS = (
@@ -52,6 +54,7 @@ _OWN = re.compile(
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
 # What is known of an argument that has a value of another kind than before.
 _OF_STATE = {"name", "values", "none", "defined", "xla", "predicts", "signature"}
+_LATER = ~pl.col("python_function").is_first_distinct()
 _LEAST_PART = threshold("first-call.least_part")
 _MOST_TRACING = threshold("retraced.most_tracing")
 _WORTH_SAYING = threshold("first-call.tracing_share")
@@ -71,6 +74,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     made = firsts.filter(pl.col("made_by") == PFOR, pl.col("python_function").is_duplicated())
     if not made.is_empty():
         yield _again(evidence, made, "pfor", {"pfor": True})
+    yield from _rebuilt(evidence, firsts)
     firsts = firsts.filter(pl.col("made_by").is_null())
     firsts = firsts.filter(
         pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
@@ -86,6 +90,23 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         yield _again(evidence, traces, str(traces["function"][0]), facts)
 
 
+def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
+    """Models of Keras that one line of the program trains, each traced anew, alike in size.
+
+    Each has functions of its own, so that none of these is traced twice.
+    """
+    sizes = evidence.nodes.group_by("name").agg(nodes=pl.len())
+    python = pl.Series("python", evidence.lines.begun_at(firsts["at"]), pl.String)
+    steps = firsts.hstack([python]).join(sizes, on="name", maintain_order="left")
+    steps = steps.filter(pl.col("function").is_in(KERAS_STEPS), traces=1).drop_nulls("python")
+    models = pl.col("python_function").n_unique().over("function", "python", "nodes")
+    again = steps.with_columns(models=models).filter(pl.col("models") >= LEAST)
+    if not again.is_empty():
+        later = ~pl.struct("function", "python", "nodes").is_first_distinct()
+        facts = {"models": again["models"].max()}
+        yield _again(evidence, again, "the model", facts, later)
+
+
 def _is_of_library(why: dict[str, Any], traces: pl.DataFrame) -> bool:
     """Whether a library calls its own function first without a state, then with one.
 
@@ -97,10 +118,14 @@ def _is_of_library(why: dict[str, Any], traces: pl.DataFrame) -> bool:
 
 
 def _again(
-    evidence: Evidence, traces: pl.DataFrame, subject: str, facts: dict[str, Any]
+    evidence: Evidence,
+    traces: pl.DataFrame,
+    subject: str,
+    facts: dict[str, Any],
+    later: pl.Expr = _LATER,
 ) -> Finding:
-    """The finding of these traces: all but the first of each Python function are avoidable."""
-    again = traces.filter(~pl.col("python_function").is_first_distinct())
+    """The finding of these traces: later ones, all but the first of each, are avoidable."""
+    again = traces.filter(later)
     took = total(again["took_us"])
     facts |= {
         "traces": traces.height,

@@ -360,7 +360,7 @@ class _Thread:
         )["at"]
         made = self._own(traced(of)).filter(of_first)
         spans = self._own(of.spans).filter(~pl.col("makes"))
-        # Of a function that is called here and there only its calls repeat, and no gap between others.
+        # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
         follows = in_turn | (pl.col("op") == pl.col("before"))
