@@ -481,4 +481,5 @@ def test_a_worker_that_its_pool_ends_is_said_to_be_stopped(program: Path) -> Non
     _, lines = record("train.py")
     ran = {words[2].partition(".")[0] for words in lines if words[0] == "op"}
     assert {words[1] for words in lines if words[0] in ("stopped", "threads")} >= ran
-    assert [words[2] for words in lines if words[0] == "stopped"] == ["15", "15"]
+    # One that has ended by itself in the meantime gets no signal.
+    assert {words[2] for words in lines if words[0] == "stopped"} <= {"15"}
