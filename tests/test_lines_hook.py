@@ -470,16 +470,23 @@ def test_a_process_that_ends_by_itself_says_so(program: Path) -> None:
     assert len(ended) == len({*ended}) == 3
 
 
-def test_a_worker_that_its_pool_ends_is_said_to_be_stopped(program: Path) -> None:
+def test_a_worker_that_is_stopped_is_said_to_be(program: Path) -> None:
+    """As a pool stops its workers; this one can't end by itself before."""
     (program / "train.py").write_text(
-        "import multiprocessing\nfrom tensorflow.python import math_ops\n"
-        "def work(x): return math_ops.add(x, x)\n"
+        "import multiprocessing, time\nfrom tensorflow.python import math_ops\n"
+        "def work(ran):\n"
+        "    math_ops.add(1, 2)\n    ran.set()\n    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
         "    for way in ('fork', 'spawn'):\n"
-        "        with multiprocessing.get_context(way).Pool(1) as pool: pool.map(work, [1, 2])\n"
+        "        context = multiprocessing.get_context(way)\n"
+        "        ran = context.Event()\n"
+        "        worker = context.Process(target=work, args=(ran,))\n"
+        "        worker.start()\n        ran.wait()\n"
+        "        worker.terminate()\n        worker.join()\n"
     )
     _, lines = record("train.py")
     ran = {words[2].partition(".")[0] for words in lines if words[0] == "op"}
-    assert {words[1] for words in lines if words[0] in ("stopped", "threads")} >= ran
-    # One that has ended by itself in the meantime gets no signal.
-    assert {words[2] for words in lines if words[0] == "stopped"} <= {"15"}
+    stopped = [words[1:] for words in lines if words[0] == "stopped"]
+    assert len(ran) == 2
+    assert {process for process, _ in stopped} == ran
+    assert [signal for _, signal in stopped] == ["15", "15"]
