@@ -245,7 +245,7 @@ class Evidence:
         left out.
         """
         asks = pl.col("is_call") | pl.col("op").str.contains(NEXT)
-        again = self.spans.filter("again", ~pl.col("makes"))
+        again = self.spans.filter("again", ~pl.col("once"))
         return again.filter(asks.any().over("thread") | ~asks.any())
 
     @cached_property

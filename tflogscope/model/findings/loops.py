@@ -426,7 +426,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     of_step = is_among(spans["at"], trained) & holds(line == line.shift())
     of_others = evidence.placed["at"].filter(evidence.placed["own"])
     left_out = (
-        spans["makes"]
+        spans["once"]
         | _computes_elsewhere(evidence)
         | is_among(spans["at"], of_others)
         | is_among(spans["at"], of_keras)

@@ -36,7 +36,7 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
     )
     # What TensorFlow's own Python needs for an op or a call is not the program's.
     least_us = DISPATCH_US * (evidence.without_log.python_pace or 1.0)
-    long = spans.filter("often", ~pl.col("makes"), pl.col("computed_us") > least_us)
+    long = spans.filter("often", ~pl.col("once"), pl.col("computed_us") > least_us)
     for (function,), gaps in long.group_by("function", maintain_order=True):
         calls = spans.filter("is_call", pl.col("function") == function)
         inside, took = float(calls["own_us"].sum()), float(gaps["computed_us"].sum())

@@ -350,16 +350,10 @@ class _Thread:
             of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
             on=["name", "thread"],
         ).filter(pl.col("made_at").is_between("begin_at", "at"))
-        first = pl.concat(
-            pl.collect_all(
-                [
-                    called.filter(pl.col("name").is_first_distinct()).select("at"),
-                    made_by.select("at"),
-                ]
-            )
-        )["at"]
+        earliest = called.filter(pl.col("name").is_first_distinct())
+        first = pl.concat([earliest.select("at"), made_by.select("at")]).collect()["at"]
         made = self._own(traced(of)).filter(of_first)
-        spans = self._own(of.spans).filter(~pl.col("makes"))
+        spans = self._own(of.spans).filter(~pl.col("once"))
         # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST

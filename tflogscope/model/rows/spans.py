@@ -72,9 +72,9 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
     (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
     kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
     are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
-    usually; again: the two follow each other in a loop; makes: one of them makes a variable, which
-    is of no loop, unless a model is loaded in it, or is of one of a few checkpoints; session (how
-    many calls began on the thread).
+    usually; again: the two follow each other in a loop; once: they are of no loop, for one of them
+    makes a variable, unless a model is loaded in it, or it is of one of a few checkpoints; session
+    (how many calls began on the thread).
     """
     spans = outermost.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
     makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
@@ -108,7 +108,7 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
             (pl.len().over("op", "last_op") >= LEAST)
             & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
         ),
-        makes=making | holds(making.shift().over("thread")) | saved,
+        once=making | holds(making.shift().over("thread")) | saved,
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )
 
