@@ -18,8 +18,9 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.servers import serves
+from tflogscope.model.findings.checkpoints import SAVING
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, RUNNING_US, Finding, most, total
-from tflogscope.model.findings.loops import SAVING, python_of_data
+from tflogscope.model.findings.loops import python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US

@@ -1,0 +1,78 @@
+"""Findings about files of a model that a loop writes or reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.frames import holds, is_among
+from tflogscope.model.common.names import CHECKPOINTS
+from tflogscope.model.findings.finding import Finding, claim_spans
+from tflogscope.model.pipeline import Evidence
+from tflogscope.model.rows.spans import LEAST
+
+SAVING = "<saving>"
+"""A frame of TensorFlow or Keras that writes or reads a file of a model."""
+_OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
+_WORTH = threshold("loop.worth")
+_MUCH = threshold("checkpoints.most_times")
+_CAPPED = threshold("checkpoints.said_above")
+
+
+def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Where files were written or read: what is between two calls; without calls the ops alone.
+
+    A thread that makes no calls holds up none (`experimental_enable_async_checkpoint`).
+    Keras writes .h5 and .keras files in Python: there the stacks of what it reads say it.
+    """
+    spans = evidence.spans
+    marked = is_among(spans["at"], evidence.asked_by(SAVING))
+    spans = spans.with_columns(
+        save=pl.col("op").str.contains(CHECKPOINTS), marked=marked
+    ).with_columns(last=pl.col("marked").shift().over("thread"))
+    written = holds(pl.col("marked") | pl.col("last"))
+    times, runs = _times(spans)
+    if max(*times, runs) < LEAST:
+        return
+    # Everything from the last call to the next one is part of it: names and values of variables.
+    with_calls = bool(spans["is_call"].any())
+    # What a call is behind is there, too: the list of checkpoints is written last.
+    spans = spans.with_columns(session=pl.col("session") - pl.col("is_call"))
+    session = pl.col("save").any().over("thread", "session")
+    # A loop over data that begins or goes on there is not.
+    data = pl.col("op").str.contains(_OF_DATA)
+    inside = session & ~data if with_calls else pl.col("save")
+    op_us = pl.when("is_call").then(0.0).otherwise("own_us")
+    usual = op_us.median().over("before", "op")
+    around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
+    around += pl.min_horizontal(op_us, _MUCH * usual)
+    loop = pl.col("again") & pl.col("is_call").any().over("thread")
+    mine = spans.filter(loop if with_calls else pl.lit(value=True), written | inside)
+    took = float(mine.select(around.sum()).item())
+    whole = float(mine.select((pl.col("gap_us") + op_us).sum()).item())
+    others = max(evidence.loop_time - took, 0.0)
+    if took <= _WORTH * others:
+        return
+    steps, at = int(spans["is_call"].sum()), spans.filter(pl.col("save") | pl.col("marked"))["at"]
+    facts = {
+        "saved": times[0] or (None if times[1] else runs),
+        "restored": times[1] or None,
+        "steps": steps or None,
+        "others": others,
+        "whole": whole if whole > _CAPPED * took else None,
+        "much": _MUCH,
+    }
+    subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
+    gap = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
+    claims = [claim_spans(mine, gap_us=gap, own_us=pl.min_horizontal(op_us, _MUCH * usual))]
+    count = sum(times) or runs
+    yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
+
+
+def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
+    """How often SaveV2 and RestoreV2 ran, and how often Python began to save."""
+    saved, restored = (int((spans["op"] == op).sum()) for op in ("SaveV2", "RestoreV2"))
+    began = pl.col("marked") & ~pl.col("last").fill_null(value=False)
+    return (saved, restored), int(spans.select(began.sum()).item())
