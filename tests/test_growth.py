@@ -23,7 +23,7 @@ from tflogscope.sources.repairs import Repair, rows_of
 GRAMMAR = load_grammar()
 HEADS = [each for each in GRAMMAR.envelopes.values() if each.head]
 _LONG = 1 << 20
-_LINE = 40_000  # where the square is a second
+_LINE = 60_000  # where a square is over a second, and a line takes a hundredth of one
 
 
 def giving_back(parsed: Any) -> list[Any]:
