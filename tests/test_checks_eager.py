@@ -108,6 +108,14 @@ def test_a_function_of_tensorflows_own_is_no_first_call() -> None:
     assert found(MadeRun([own, eager("Mul"), call("train", 1), eager("Neg")])) == [("Neg", 1)]
 
 
+def test_training_step_by_step_counts_before_the_first_call() -> None:
+    """Six steps with five products each, of a program that calls a function later."""
+    eager = run_of("eager_then_function__tf2.13.1").eager_executions
+    counted = eager.filter(is_unexpected())
+    assert counted.filter(op="MatMul").height == 6 * 5
+    assert eager.filter("before_calls")["line"].to_list()[-1] < counted["line"].to_list()[0]
+
+
 def test_counting_may_begin_at_the_start() -> None:
     made = MadeRun([eager("Mul"), call("train", 0), eager("Neg")])
     assert found(made) == [("Neg", 1)]

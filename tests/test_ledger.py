@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from tests.samples import NAMES, run_of
 from tests.test_phases import RECORDED
 from tflogscope import Run
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.ledger.owners import assign_owners
+from tflogscope.model.ledger.owners import Owners, assign_owners, count_once
 
 ROOT = Path(__file__).parent.parent
 LOGS = first_quick([(name,) for name in sorted({*NAMES, *RECORDED})])
@@ -178,3 +179,13 @@ def test_no_claim_takes_what_another_has(
         inside = [(edges[a % len(edges)], edges[b % len(edges)]) for a, b, _ in finding]
         for start in stretches["start"].to_numpy()[owner == number]:
             assert any(since <= start < until for since, until in inside)
+
+
+def test_time_that_threads_lose_together_counts_once() -> None:
+    stretches = pl.DataFrame(
+        {"thread": [1, 2, 1, 2], "start": [0, 10, 40, 60], "end": [30, 30, 50, 90]}
+    )
+    owners = Owners(np.array([0, 0, 1, -1]), np.array([20.0, 20.0, 10.0, 0.0]))
+    counted = count_once(stretches, owners).avoidable_us.tolist()
+    # Of 50 µs of two threads, 30 µs passed.
+    assert counted == [12.0, 12.0, 10.0, 0.0]

@@ -95,14 +95,22 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     subject = ("op", "cause", "function")
     broken = [_of_group(row, *subject, advice=_advice(row["cause"])) for row in groups.to_dicts()]
     first = evidence.calls.row(0, named=True) if evidence.calls.height else {}
+    training = _training_line(evidence.eager, first["source"], first["line"]) if first else None
     facts = {
-        "first": first.get("function"),
+        "training": training,
+        "first": None if training else first.get("function"),
         "line": first.get("line"),
         "uncalled": not first,
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
     return Measurement(counted.height, broken, facts, entry.limit)
+
+
+def _training_line(eager: pl.DataFrame, source: str, first: int) -> int | None:
+    """The line before the first call from which eager steps of training count; None: none do."""
+    lines = eager.filter(~pl.col("before_calls"), source=source)["line"]
+    return next((line for line in lines.head(1) if line < first), None)
 
 
 def _counted(entry: PolicyKey, function: str | None) -> pl.DataFrame | None:

@@ -13,7 +13,7 @@ from tflogscope.errors import UsageError
 from tflogscope.model.common.origin import Input
 from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.common.tables import Tables
-from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
+from tflogscope.model.rows.unexpected import count_training, eager_executions, is_unexpected
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
@@ -99,15 +99,17 @@ class Run(Tables):
     @cached_property
     def eager_executions(self) -> pl.DataFrame:
         """The eager ops of the timeline, each with the calls around it (`eager_executions`)."""
-        return eager_executions(self.executions, self.python_functions)
+        eager = eager_executions(self.executions, self.python_functions)
+        taped = eager.filter("before_calls")["cause"] == "gradient-tape"
+        return count_training(eager, self.findings) if taped.any() else eager
 
     @cached_property
     def unexpected_eager(self) -> pl.DataFrame:
         """Rows of the timeline: ops that ran eagerly where a graph function should run them.
 
-        That is after the first call of a graph function, or anywhere if there is none; causes that
-        every program has are left out, Python in place of a graph counts anywhere (`counts` in
-        `grammars/causes.toml`).
+        That is after the first call of a graph function or the first eager step of training, or
+        anywhere if there is no call; causes that every program has are left out, Python in place of
+        a graph counts anywhere (`counts` in `grammars/causes.toml`).
         """
         return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
 

@@ -32,7 +32,14 @@ from tflogscope.model.findings.serving import serving_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
-from tflogscope.model.ledger.owners import Owners, assign_owners, owner_order, waiting_owners
+from tflogscope.model.ledger.owners import (
+    Owners,
+    assign_owners,
+    count_once,
+    owner_order,
+    waiting_owners,
+)
+from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.ledger.tables import repeated_table, time_table
 from tflogscope.model.pipeline import Evidence
@@ -121,6 +128,8 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     )
     stretches = read_stretches(evidence)
     owners = assign_owners(stretches, [findings[number].claims for number in claiming])
+    if not serving_threads(evidence):
+        owners = count_once(stretches, owners)
     has_owner, repeats = owners.owner >= 0, stretches["repeats"].to_numpy()
     sums, in_loops = (
         np.bincount(owners.owner[chosen], owners.avoidable_us[chosen], len(claiming)).tolist()

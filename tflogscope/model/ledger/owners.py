@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.common.frames import Integers
+from tflogscope.model.common.intervals import newly_covered
 
 Claims = Sequence[pl.DataFrame]
 """What one finding claims, in layers: windows with thread, begin, end (µs), and us, which would not
@@ -59,6 +60,23 @@ def assign_owners(stretches: pl.DataFrame, claims: Sequence[Claims]) -> Owners:
             owner[row[taken]] = number
             avoidable[row[taken]] += (room * share)[taken]
     return Owners(owner, avoidable)
+
+
+def count_once(stretches: pl.DataFrame, owners: Owners) -> Owners:
+    """Make avoidable time that of the clock: what threads lose at the same time counts once.
+
+    Threads that dispatch eager ops wait for each other: Python runs one of them at a time.
+    """
+    begin, end = pl.col("start"), pl.col("end")
+    lost_once = newly_covered(begin, end, "owner").sum() / (end - begin).sum()
+    owned = stretches.select("start", "end", "thread", owner=owners.owner)
+    shared = owned.group_by("owner").agg(pl.col("thread").n_unique())
+    several = shared.filter(pl.col("owner") >= 0, pl.col("thread") > 1)["owner"]
+    avoidable = owners.avoidable_us.copy()
+    for number in several:
+        mine = owners.owner == number
+        avoidable[mine] *= owned.filter(mine).select(lost_once).item()
+    return Owners(owners.owner, avoidable)
 
 
 _Places = dict[int, tuple[int, Integers]]

@@ -63,6 +63,18 @@ def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.Da
     )
 
 
+def count_training(eager: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
+    """The same `eager_executions`, `before_calls` until steps of training run op by op.
+
+    A program that trains so may call a function afterwards, to evaluate. The first line of
+    `eager-training-step` is that of the first op of its steps.
+    """
+    training = findings.filter(pl.col("id") == "eager-training-step")[["source", "line"]]
+    first = eager.join(training, on=["source", "line"])["row"].head(1)
+    before = pl.col("before_calls") & (pl.col("row") < pl.lit(first))
+    return eager.with_columns(before_calls=before) if first.len() else eager
+
+
 def is_unexpected(
     allowed_causes: tuple[str, ...] | None = None, after: After = "first-call"
 ) -> pl.Expr:
