@@ -12,7 +12,7 @@ from tflogscope.model.calls.parts import Part
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
-from tflogscope.model.common.names import CALLING_OPS, MERGED
+from tflogscope.model.common.names import CALLING_OPS, MERGED, RUNNING_OPS
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.run import Run
@@ -230,10 +230,13 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         Column("share", f"{whose(facts)} kernels", "share", tone="rewritten", stays=True),
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
-    waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
-    if waiting and timed:
-        verb = "includes" if len(waiting) == 1 else "include"
-        brief.append(doc.Paragraph(f"{' and '.join(waiting)} {verb} wait time"))
+    names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
+    running = [name for name in names if re.match(RUNNING_OPS, name)]
+    waiting = [name for name in names if name not in running]
+    for ops_, what in ((running, "what runs inside"), (waiting, "wait time")):
+        if ops_ and timed:
+            verb = "includes" if len(ops_) == 1 else "include"
+            brief.append(doc.Paragraph(f"{' and '.join(ops_)} {verb} {what}"))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.

@@ -49,7 +49,8 @@ PYTHON_OPS, PYTHON_OP = ops_of("python"), "EagerPyFunc"
 MAKE_ITERATOR = "MakeIterator"
 """A loop over data begins (python/data/ops/iterator_ops.py, OwnedIterator)."""
 # Ops that wait for other ops: they run a function or Python code, or take what a data set gives.
-CALLING_OPS = rf"{FUNCTION_CALLS}|^(?:{PYTHON_OP}|\w*Dataset\w*|\w*Iterator\w*)$"
+RUNNING_OPS = rf"{FUNCTION_CALLS}|^{PYTHON_OP}$"
+CALLING_OPS = rf"{RUNNING_OPS}|^(?:\w*Dataset\w*|\w*Iterator\w*)$"
 
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 
