@@ -274,8 +274,10 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 def _waits(evidence: Evidence, at: pl.Series, idle_us: float) -> dict[str, Any]:
     """Whether the gaps before spans are a wait for the most, and for how long Python computed."""
     spans = evidence.computed
-    ran = float(only(spans, is_among(spans["at"], at))["computed_us"].sum()) if spans.height else 0
-    return {"waits": spans.height > 0 and ran < idle_us / 2, "ran": ran}
+    if spans.is_empty():
+        return {"waits": False}
+    mine = only(spans, is_among(spans["at"], at))
+    return {"waits": mine["waited_us"].sum() > idle_us / 2, "ran": mine["computed_us"].sum()}
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:

@@ -115,7 +115,8 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
 
 def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
     """The spans of whole threads, with computed_us: for how much of the gap before it a thread
-    computed. 0 where that gap is short; empty where the log doesn't say it.
+    computed, and waited_us, the rest of it. Both are 0 where that gap is short, for `record` writes
+    nothing there; empty where the log doesn't say it.
     """
     records = events.messages("python_computed").select(
         said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
@@ -131,8 +132,9 @@ def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     of_gap = pl.col("said_at") > pl.col("last_at")
-    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us")).otherwise(0.0)
-    return spans.with_columns(computed_us=computed.fill_null(0.0))
+    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us"))
+    waited = (pl.col("gap_us") - computed).fill_null(0.0)
+    return spans.with_columns(computed_us=computed.fill_null(0.0), waited_us=waited)
 
 
 class WithoutLog:
