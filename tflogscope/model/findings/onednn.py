@@ -140,7 +140,17 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             time = _time_of_narrower(evidence) or None
             facts["narrower"] = time
             facts |= _double_from(evidence, doubles)
-        yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
+        python = _busiest_line(evidence, nodes)
+        yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts, python)
+
+
+def _busiest_line(evidence: Evidence, nodes: pl.DataFrame) -> str | None:
+    """The line of the program whose nodes took most time; None: the log has no lines."""
+    of_nodes = nodes.select(us=ranked_by(nodes)).with_columns(
+        line=evidence.lines.begun_at(nodes["ran_at"])
+    )
+    per = of_nodes.drop_nulls("line").group_by("line").agg(pl.col("us").sum())
+    return next(iter(per.sort("us", "line", descending=[True, False])["line"]), None)
 
 
 def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
