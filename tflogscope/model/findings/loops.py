@@ -24,7 +24,7 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.checkpoints import checkpoint_findings
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans, most
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
@@ -105,11 +105,27 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "prefetch": lacks_prefetch,
         "saved": AVOIDABLE if stake and not wide else None,
     }
+    inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
+    facts |= {"inner": inner.height or None, "inner_ops": most(inner["op"])}
     subject = "Dataset.from_generator" if generator else function if slow else "the data"
-    made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
+    # What to change is there, not at the loop.
+    asked = most(evidence.lines.begun_at(inner["at"]))
+    made_at = asked[0] if asked else evidence.lines.made_at(function)
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
     yield Finding("input-bound", subject, waits.height, None, at, facts, made_at, claims)
+
+
+def _eager_in_generator(evidence: Evidence) -> pl.DataFrame:
+    """The eager ops that a generator's code asks for: rows of `Evidence.placed`.
+
+    tf.data's threads run it in a PyFunc, which has no call of a function around them.
+    """
+    nodes = evidence.executions.frame["signature", "thread"]
+    is_python = evidence.executions.signatures["op"].str.contains(PYTHON_OPS)[nodes["signature"]]
+    threads = only(nodes, is_python)["thread"].unique()
+    mine = (pl.col("cause") == "py-function") & ~pl.col("inside")
+    return evidence.placed.filter(mine, pl.col("thread").is_in(threads.implode()))
 
 
 def _adds_no_prefetch(evidence: Evidence) -> bool:
