@@ -219,13 +219,23 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     made = recorded["object"].n_unique()
     return {
         "changed": different,
-        "ways": different,
+        "ways": _ways(different),
         "remade": made == traces.height,
         "made": made if made > 1 else None,
         "defined": defined,
         "package": package and not _OWN.search(place[0]) and package[1],
         "alike": True,
     }
+
+
+def _ways(different: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What to do about each argument that changed; of all Python numbers the same, in one."""
+    numbers = [how for how in different if "number" in how]
+    if not numbers[1:]:
+        return different
+    names = [f"`{how['name']}`" for how in numbers]
+    others = (how for how in different if how not in numbers)
+    return [{"scalars": names}, *others]
 
 
 def _signature(arguments: Sequence[dict[str, str]]) -> str | None:

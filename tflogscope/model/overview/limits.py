@@ -26,6 +26,7 @@ from tflogscope.model.executions.executions import Executions, with_places
 from tflogscope.model.executions.node_runs import FOLDING_STEP
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
+from tflogscope.model.findings.recording import read_endings
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.overview.onednn_limits import onednn_limits
 from tflogscope.model.pipeline import Evidence
@@ -60,9 +61,10 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
     any_run = bool(evidence.executions.frame.height)
     lacks_lines, silent, only_gemm = _without_lines(evidence)
     any_record = recorded.tensorflow_dialect is not None or level is not None
+    crashed = any(ending.error for ending in read_endings(evidence.events.spans))
     holds = {
         "no-tensorflow": not any_record,
-        "no-executions": any_record and not any_run and not serves(evidence.events),
+        "no-executions": any_record and not (any_run or serves(evidence.events) or crashed),
         "no-end": not _has_end(evidence),
         "no-graph-durations": bool(graph.kinds) and not graph.has_durations,
         "no-eager-durations": _without_ends(evidence, eager),
