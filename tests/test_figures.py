@@ -9,7 +9,7 @@ import pytest
 
 from tests.deep import first_quick
 from tests.samples import NAMES, run_of
-from tflogscope.model.common.figures import duration, spoken, whole_of
+from tflogscope.model.common.figures import duration, ranked_by, spoken, whole_of
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
@@ -140,3 +140,35 @@ def test_what_is_mostly_in_loops_is_a_part_of_them(
 ) -> None:
     repeated = pl.DataFrame({"phase": ["compute", "python"], "repeats_us": [700.0, 37.0]})
     assert whole_of(us, in_loops_us, repeated, 9000.0) == whole
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_later_call_has_one_time(name: str) -> None:
+    run = run_of(name)
+    calls = run.timeline.filter(kind="call").with_columns(
+        us=pl.coalesce("work_us", "duration_us"),
+        later=pl.int_range(pl.len()).over("function", "function_uid") > 0,
+    )
+    later = calls.filter("later").group_by("function", "function_uid").agg(pl.median("us"))
+    shown = run.summary.functions.select("function", "function_uid", "later_us")
+    both = later.join(shown, on=["function", "function_uid"], nulls_equal=True)
+    assert both["later_us"].to_list() == pytest.approx(both["us"].to_list(), abs=0.001)
+    if step := run.diff(run)["step"]:
+        of_step = calls.filter("later", function=step["function"])
+        assert step["before_us"] <= of_step["us"].max()
+        if of_step["function_uid"].n_unique() == 1:
+            (in_diff, on_screen) = step["before_us"], both.filter(function=step["function"])["us"]
+            assert in_diff in [pytest.approx(us, abs=0.001) for us in on_screen]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_calls_have_one_time(name: str) -> None:
+    run = run_of(name)
+    calls = run.ops.filter(kind="call")
+    time = ranked_by(run.ops)
+    shown = [us for _, kind, _, _, us in kind_rows(run.summary) if kind == "call"]
+    if shown and not run.stages.calls["nested"].any():  # else these are in others' time
+        known = calls[time].drop_nulls()
+        assert shown == [pytest.approx(known.sum(), abs=0.01) if known.len() else None]
+    functions = run.summary.functions[time].drop_nulls()
+    assert functions.sum() == pytest.approx(calls[time].sum(), abs=0.01)

@@ -476,17 +476,9 @@ def test_calls_of_what_xla_compiled_are_known_in_the_timeline() -> None:
     assert not drawn(made(run_of(KERAS))[0])["xla"]
 
 
-@pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
-def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
-    functions = run_of(name).summary.functions.drop_nulls(["first_us", "later_us"])
-    for each in functions.filter(calls=2).to_dicts():  # a median of one is that one
-        expected = each["first_us"] + each["later_us"]
-        assert each["took_us"] == pytest.approx(expected, abs=each["calls"])
-
-
 def test_the_step_is_the_median_of_its_later_calls() -> None:
     run = run_of(KERAS)
-    calls = run.executions.filter(kind="call", function="train_function").sort("line")["steady_us"]
+    calls = run.executions.filter(kind="call", function="train_function").sort("line")["work_us"]
     step = next(each for each in run.headline.figures if each.name == "Step")
     assert step.value == duration(sorted(calls[1:])[(len(calls) - 1) // 2])
     assert f"{len(calls) - 1} later calls of train_function, interquartile range " in step.about

@@ -204,7 +204,7 @@ def test_a_step_time_as_printed_is_compared_with_those_as_printed(
 ) -> None:
     shutil.copytree(store, tmp_path / "store")
     (file,) = tmp_path.glob("store/timeline/run=day04.0/*.parquet")
-    timeline = pl.read_parquet(file).with_columns(steady_us=pl.lit(None, pl.Float64))
+    timeline = pl.read_parquet(file).with_columns(work_us=pl.lit(None, pl.Float64))
     timeline.write_parquet(file)
     main(["check", f"{tmp_path}/store#day04.0", "--against", f"{tmp_path}/store", "--json"])
     checks = json.loads(capsys.readouterr().out)["checks"]

@@ -385,7 +385,7 @@ def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
     assert (service["calls"], service["threads"]) == (20, [3068, 3069, 3070, 3071])
     calls = run.stages.calls.filter(pl.col("thread").is_in(service["threads"]))
     for share in (50, 95, 99):
-        wanted = calls["took_us"].quantile(share / 100, "linear")
+        wanted = calls["work_us"].quantile(share / 100, "linear")
         assert service[f"p{share}_us"] == pytest.approx(wanted)
     # By the clock: idle time between requests counts.
     ran = run.timeline.filter(pl.col("kind") == "call", pl.col("thread").is_in(service["threads"]))

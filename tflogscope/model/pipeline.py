@@ -183,13 +183,15 @@ class Evidence:
     def calls(self) -> pl.DataFrame:
         """Calls of functions (`calls.read_calls`), with the Python function that each is of.
 
-        More columns: python_function, traces, made_by (`Run.python_functions`); log_us, what the
-        log cost from the call's `Executing op` on, which is no longer in took_us.
+        More columns: python_function, traces, made_by (`Run.python_functions`); work_us, that of
+        its row in `timeline` (as printed where that is not known); log_us, what the log cost from
+        the call's `Executing op` on, which is no longer in took_us.
         """
         calls, same = read_calls(self.events, self.executions), self.python_functions
         costs = self.timeline.columns("duration_us", "work_us", rows=calls["row"])
         log = (costs["duration_us"] - costs["work_us"]).fill_null(0).alias("log_us")
-        calls = calls.hstack([log]).with_columns(took_us=(pl.col("took_us") - log).clip(0))
+        work = costs.select(pl.coalesce("work_us", "duration_us").alias("work_us"))
+        calls = calls.hstack([log, *work]).with_columns(took_us=(pl.col("took_us") - log).clip(0))
         row = row_with(calls[["name"]], same[["name"]])
         return calls.hstack(rows(same[["python_function", "traces", "made_by"]], row))
 

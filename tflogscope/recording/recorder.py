@@ -122,7 +122,7 @@ def record(
     try:
         with _signals_to(process, own_group=own_group):
             kept.write(header)
-            recorded.goes_on = _read(channel, process, pass_on, kept, recorded)
+            recorded.goes_on = _read(channel, process, pass_on, kept)
             status = process.wait()
     except _Enough as ended:
         recorded.goes_on = process.poll() is None
@@ -135,6 +135,7 @@ def record(
     recorded.status = 128 - status if status < 0 else status
     recorded.seconds = time.monotonic() - started
     recorded.has_records = pass_on.has_records
+    recorded.bytes, recorded.lines = kept.bytes, kept.lines
     recorded.lost, recorded.unseen = kept.error, output.error
     return recorded
 
@@ -144,7 +145,6 @@ def _read(
     process: subprocess.Popen[bytes],
     pass_on: PassOn,
     kept: _LogWriter,
-    recorded: Recorded,
 ) -> bool:
     """Keep and pass on what comes until the command has ended; whether more would come."""
     last = None  # when to stop
@@ -156,8 +156,6 @@ def _read(
             data = _what_came(channel.reader)
             if not data:
                 break
-            recorded.bytes += len(data)
-            recorded.lines += data.count(b"\n")
             kept.write(data)
             pass_on.feed(data)
         else:
@@ -287,12 +285,15 @@ class _LogWriter:
 
     def __init__(self, log: LogFile) -> None:
         self.error: OSError | None = None
+        self.bytes = self.lines = 0
         self._log = log
         self._flushed = time.monotonic()
         self._last = b"\n"
 
     def write(self, data: bytes) -> None:
         self._try(self._log.write, data)
+        self.bytes += len(data)
+        self.lines += data.count(b"\n")
         self._last = data[-1:]
 
     def end(self, footer: bytes) -> None:

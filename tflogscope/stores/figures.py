@@ -52,11 +52,11 @@ class OneRun:
 def read_figures(store: Store | OneRun) -> pl.DataFrame:
     """The rows of the runs that could be read, in the order of their start, with the figures.
 
-    step_function: see `step_calls`. step_us: the median of its calls but the first, without the log
-    (`steady_us`) if step_estimated, else as printed, which printed_step_us always is. eager_share:
-    of the runs of ops, those that were eager. onednn_share: of the runs of nodes for which a oneDNN
-    kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops after the first call, for
-    each further call. traces: functions that were called. findings: how many.
+    step_function: see `step_calls`. step_us: the median of its calls but the first of each trace,
+    without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
+    eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes for
+    which a oneDNN kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops after the
+    first call, for each further call. traces: functions that were called. findings: how many.
     """
     step_function, steps = _steps(store)
     ops = store.ops.filter(pl.col("kind") == "op").group_by("run")
@@ -83,12 +83,12 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
 def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The step function of each run, and its figures."""
     timeline = store.timeline.select(
-        *("run", "line", "mode", "kind", "function", "function_uid", "steady_us", "duration_us")
+        *("run", "line", "mode", "kind", "function", "function_uid", "work_us", "duration_us")
     )
     calls = timeline.filter(pl.col("kind") == "call").collect()
     of_steps = step_calls(calls, store.nodes).sort("run", "line")
     function = of_steps.group_by("run", maintain_order=True).agg(step_function=pl.first("function"))
-    later = pl.int_range(pl.len()).over("run") > 0
+    later = pl.int_range(pl.len()).over("run", "function_uid") > 0
     first = of_steps.group_by("run").agg(first=pl.col("line").min(), steps=pl.len() - 1)
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     after = eager.join(first.lazy(), on="run").filter(pl.col("line") > pl.col("first"))
@@ -96,8 +96,8 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
         of_steps.filter(later)
         .group_by("run")
         .agg(
-            step_us=pl.coalesce(pl.median("steady_us"), pl.median("duration_us")),
-            step_estimated=pl.col("steady_us").count() > 0,
+            step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us")),
+            step_estimated=pl.col("work_us").count() > 0,
             printed_step_us=pl.median("duration_us"),
         ),
         on="run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -320,8 +320,8 @@ def ops_without_line(facts: Summary) -> str:
 
 def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     """Functions, the most time first where there is no room for all; which were traced again."""
-    every = [*map(_function, facts.functions.to_dicts())]
-    every = _shared(every, [row["took_us"] for row in every])
+    times = facts.functions[ranked_by(facts.functions)]
+    every = _shared([*map(_function, facts.functions.with_columns(us=times).to_dicts())], times)
     if not every:
         nothing = "The log has no graph functions."
         return doc.Full(lambda: [_empty("functions", "Functions", nothing)])
@@ -329,7 +329,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
     rest = f", by time ({_FUNCTIONS_SHOWN} of {len(others)})" if more > 0 else ""
-    by_time = sorted(others, key=lambda row: -(row["took_us"] or 0))[:_FUNCTIONS_SHOWN]
+    by_time = sorted(others, key=lambda row: -(row["us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column("rewritten_nodes", whose(facts), "count", tone="rewritten", stays=True)
     columns = (*doc.columns("functions"), rewritten)
@@ -389,7 +389,7 @@ def _brief(row: doc.Row) -> doc.Row:
     }
 
 
-def _shared(table: Sequence[doc.Row], times: Sequence[float | None]) -> list[dict[str, Any]]:
+def _shared(table: Sequence[doc.Row], times: Iterable[float | None]) -> list[dict[str, Any]]:
     """Rows with `share`, that of the time of all of them; none where there is no time."""
     whole = sum(time or 0 for time in times)
     return [

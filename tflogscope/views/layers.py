@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tflogscope.model.common.figures import count_of, duration, ranked_by
+from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.layers import layer_times
 from tflogscope.model.overview.step_calls import later_steps
 from tflogscope.model.run import Run
@@ -43,7 +43,7 @@ _CUT = 5  # medians: a longer step has a bar of this height, in another colour
 def step_strip(run: Run) -> Markup | None:
     """A bar for each later step, in order; None if there are few, or no times."""
     steps = later_steps({"": run})
-    took = steps[ranked_by(steps)].drop_nulls().to_numpy()
+    took = steps["us"].to_numpy()
     if len(took) < _FEWEST or not took.max() > 0:
         return None
     size = -(-len(took) // _MOST)

@@ -89,7 +89,7 @@ def first_calls(
     later = calls.filter(~among(pl.col("row"), first["row"]))
     pieces = [
         later.select(
-            "name", later_us=pl.col("took_us").cast(pl.Float64), later=pl.lit(1, pl.UInt32)
+            "name", later_us=pl.col("work_us").cast(pl.Float64), later=pl.lit(1, pl.UInt32)
         ),
         *_passes(first, instantiations),
         *_stack_traces(first, stack_traces_of_calls(events, executions)),

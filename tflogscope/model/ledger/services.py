@@ -39,13 +39,13 @@ def service_facts(of: Evidence) -> pl.DataFrame:
     calls took at most (p50_us, p95_us, p99_us), calls_per_s (by the clock of the recorded run,
     from the begin of the first of these calls to the end of the last).
     """
-    calls = of.calls.drop_nulls("took_us")
+    calls = of.calls.drop_nulls("work_us")
     calls = calls.filter(pl.col("thread").is_in(serving_threads(of)), ~pl.col("nested"))
     passed_us = pl.col("end").max() - pl.col("begin").min()
     fields = {
         "calls": pl.len(),
         "threads": pl.col("thread").unique().sort(),
-        **quantiles("took_us"),
+        **quantiles("work_us"),
         "calls_per_s": pl.when(passed_us > 0).then((pl.len() / (passed_us / 1e6)).round(3)),
     }
     per = calls.lazy().group_by("python_function", maintain_order=True)

@@ -56,7 +56,7 @@ def difference(before: Tables, after: Tables) -> Facts:
     of_one = "steady_us" if steady else "duration_us"
     recorded = {side: _recorded_facts(run) for side, run in runs.items()}
     untimed = any(map(why_not_timed, recorded.values()))
-    step = None if untimed else _step(runs, of_one)
+    step = None if untimed else _step(runs)
     nodes, functions = _nodes(runs, total_us, of_one), _functions(runs, total_us, of_one)
     if step:
         step["alone"] = not any(
@@ -111,13 +111,12 @@ def _loops(run: Any) -> float | None:
     return float(again.sum()) if again.count() else None
 
 
-def _step(runs: dict[str, Tables], time: str) -> Facts | None:
+def _step(runs: dict[str, Tables]) -> Facts | None:
     """The step function of both: function, and of each side before_us, before_low_us, ….
 
     None where they differ or are not called again, or nothing is known of how long that took.
     """
-    later = later_steps(runs).drop_nulls(time)
-    both = later.group_by("run", "function").agg(*_spread(time))
+    both = later_steps(runs).group_by("run", "function").agg(*_spread("us"))
     sides = {row["run"]: row for row in both.to_dicts()}
     if len(sides) < len(runs) or both["function"].n_unique() > 1:
         return None

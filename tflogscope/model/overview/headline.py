@@ -288,7 +288,7 @@ def _loops(run: Tables) -> Figure:
 def _step(run: Tables) -> Iterator[Figure]:
     """The median of later steps, if there are any, and between which half of them are."""
     steps = later_steps({"": run})
-    took = steps[ranked_by(steps)].drop_nulls()
+    took = steps["us"]
     if not took.is_empty():
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"

@@ -33,8 +33,12 @@ def step_calls(calls: pl.DataFrame, nodes: pl.LazyFrame) -> pl.DataFrame:
 
 
 def later_steps(runs: Mapping[str, Tables]) -> pl.DataFrame:
-    """The steps of runs but the first of each trace: run, function, steady_us, duration_us."""
-    names = ("function", "function_uid", "steady_us", "duration_us")
+    """The steps of runs but the first of each trace: run, function, us.
+
+    Times are those of this run without its log (`work_us`), as printed if a run doesn't know them:
+    `steady_us` has no stalls.
+    """
+    names = ("function", "function_uid", "work_us", "duration_us")
     calls, nodes = [], []
     for name, run in runs.items():
         ended = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
@@ -42,4 +46,7 @@ def later_steps(runs: Mapping[str, Tables]) -> pl.DataFrame:
         nodes.append(run.nodes.select(*names[:2], "op", "executions", run=pl.lit(name)))
     steps = step_calls(pl.concat(calls).drop_nulls("function"), pl.concat(nodes).lazy())
     later = pl.int_range(pl.len()).over("run", "function_uid") > 0
-    return steps.filter(later).select("run", "function", "steady_us", "duration_us")
+    steps = steps.filter(later)
+    known = steps.select(pl.col("work_us").count().over("run") > 0).to_series().all()
+    us = "work_us" if known else "duration_us"
+    return steps.select("run", "function", us=pl.col(us).cast(pl.Float64)).drop_nulls("us")

@@ -138,35 +138,34 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
 def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) -> pl.DataFrame:
     """The table `functions`, with the first call of each and the later ones.
 
-    `first_us` is the time of the first call, which has the instantiation in it, `later_us` the
-    median of the later ones and `took_us` that of all, from entering to leaving (`Evidence.calls`).
-    `p50_us` to `p99_us` are of the later calls: so many of a hundred took no longer; `threads` has
-    the same of each thread that made some, `service` that of all calls of threads that serve
-    (`service_facts`). `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the
-    function, if it is TensorFlow's own (`same`: `Run.python_functions`).
+    `first_us` is the time of the first call from entering to leaving, which has the instantiation
+    in it; `later_us` the median of `work_us` of the later ones. `p50_us` to `p99_us` are of these:
+    so many of a hundred took no longer; `threads` has the same of each thread that made some,
+    `service` that of all calls of threads that serve (`service_facts`). `xla_calls` ran code that
+    XLA compiled. `made_by` is the file that makes the function, if it is TensorFlow's own (`same`:
+    `Run.python_functions`).
     """
     calls, compiled = of.calls, compiled_runs(of.executions)
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
-    took = pl.col("took_us").sort_by("call")
+    first, work = (pl.col(name).sort_by("call") for name in ("took_us", "work_us"))
     keys = ["function", "function_uid"]
     per = (
         calls.lazy()
         .group_by(keys)
         .agg(
-            first_us=rounded(took.first()),
-            later_us=rounded(took.slice(1).median()),
-            took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
+            first_us=rounded(first.first()),
+            later_us=rounded(work.slice(1).median()),
             xla_calls=among(pl.col("call"), compiled_calls).sum(),
         )
     )
     again = ~pl.struct(keys).is_first_distinct()
-    later = calls.lazy().sort("call").filter(again).drop_nulls("took_us")
+    later = calls.lazy().sort("call").filter(again).drop_nulls("work_us")
     later = later.collect().lazy()  # two plans read it
     of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
-    by_thread = of_thread.agg(calls=pl.len(), **quantiles("took_us"))
+    by_thread = of_thread.agg(calls=pl.len(), **quantiles("work_us"))
     by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
     together = by_thread.group_by(keys).agg(threads=pl.struct(pl.exclude(keys)))
-    spread = later.group_by(keys).agg(**quantiles("took_us"))
+    spread = later.group_by(keys).agg(**quantiles("work_us"))
     for more in (spread, together):
         per = per.join(more, on=keys, how="left", nulls_equal=True)
     timed = per.collect()
@@ -181,10 +180,10 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
 def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Entry:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
 
-    `outer_us` is the time of the calls that are not inside others, from entering to leaving; `ops`
-    and `ops_us` are the eager ops that Python code ran inside calls (`py_function`).
+    `outer_us` is the time of the calls that are not inside others; `ops` and `ops_us` are the eager
+    ops that Python code ran inside calls (`py_function`).
     """
-    outer = calls["took_us"].filter(~calls["nested"])
+    outer = costs.of_executions["cost_us"][calls["row"].filter(~calls["nested"])]
     is_call = executions.dispatches.eager["is_call"]
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.of_executions["cost_us"][row]
@@ -209,33 +208,32 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry
     logged = float(logging["wall_us"].item())
     whole = round(logged / logging["share"].item())
     again = (
-        ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
+        ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("work_us").is_not_null()
     )
     later = calls.filter(again)
     if later.is_empty():
         names = ("function", "later_us", "printed_us")
         return Entry(dict.fromkeys(names), logged_us=logged, span_us=whole, calibrated=False)
-    printed = pl.col("took_us") + pl.col("log_us")
+    printed = pl.col("work_us") + pl.col("log_us")
     per = (
         later.lazy()
         .group_by("function")
         .agg(
             printed=printed.sum(),
-            later_us=rounded(pl.col("took_us").median()),
+            later_us=rounded(pl.col("work_us").median()),
             printed_us=rounded(printed.median()),
             clock=costs.clock("name").median(),
         )
     )
     per = per.sort("printed", "function", descending=[True, False])
     most = per.head(1).collect().row(0, named=True)
-    clock = most["clock"]
     return Entry(
         function=most["function"],
-        later_us=most["later_us"] if clock is None else min(clock, most["printed_us"]),
+        later_us=most["later_us"],
         printed_us=most["printed_us"],
         logged_us=logged,
         span_us=whole,
-        calibrated=clock is not None,
+        calibrated=most["clock"] is not None,
     )
 
 
@@ -262,7 +260,7 @@ def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Entr
     first = sorted(both, key=lambda op: -op["eager_runs"] - op["graph_runs"])[:_EVIDENCE]
     inside = table["functions"].filter((table["mode"] == "graph") & (table["op"] == first[0]["op"]))
     names = {name for listed in inside if listed for name in listed.split(";")}
-    times = functions["function", "took_us"].rows()
+    times = functions["function", ranked_by(functions)].rows()
     called = [(time or 0, name) for name, time in times if name in names]
     function = max(called, key=itemgetter(0), default=(0, None))[1]
     examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
