@@ -163,8 +163,8 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     assert facts["step"]["function"] == "multi_step_on_iterator"
     assert facts["step"]["before_us"] == figures["step_us"]
     calls = run.timeline.filter(kind="call", function="multi_step_on_iterator")
-    training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["steady_us"][1:]
-    every = calls["steady_us"][1:]
+    training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["work_us"][1:]
+    every = calls["work_us"][1:]
     for end, at in (("low", 0.25), ("high", 0.75)):
         assert facts["step"][f"before_{end}_us"] == training.quantile(at, "linear")
     assert every.quantile(0.75, "linear") != training.quantile(0.75, "linear")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,9 +16,12 @@ from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
 from tflogscope.views.analyze import analyze_document, first_screen, kind_rows, summary_json
+from tflogscope.views.difference import difference_document
 from tflogscope.views.explain import explain_document
 from tflogscope.views.onednn import _by_op
 from tflogscope.views.terminal import drawn
+from tflogscope.views.text import shorten
+from tflogscope.views.time import time_section
 
 LOGS = first_quick([(name,) for name in NAMES])
 _OPS = 5
@@ -172,3 +177,46 @@ def test_calls_have_one_time(name: str) -> None:
         assert shown == [pytest.approx(known.sum(), abs=0.01) if known.len() else None]
     functions = run.summary.functions[time].drop_nulls()
     assert functions.sum() == pytest.approx(calls[time].sum(), abs=0.01)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_parts_of_the_run_add_up_and_say_how_many_they_are(name: str) -> None:
+    run = run_of(name)
+    for least in (0.02, 0.005):
+        for section in time_section(run, least=least):
+            table = next(each for each in section.children if isinstance(each, doc.Table))
+            *parts, total = table.rows
+            assert sum(part["us"] for part in parts) == pytest.approx(total["us"], abs=0.01)
+            assert not any(part["phase"] == "other" for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [("kinds__tf2.22.0rc0__record", "summed"), ("gan__tf2.20.0__record", "g_step")],
+)
+def test_ops_of_several_lines_say_of_how_many(name: str, subject: str) -> None:
+    run = run_of(name)
+    (finding,) = run.findings.filter(id="eager-steady-state", subject=subject).to_dicts()
+    ran = run.timeline.filter(pl.col("line").is_in([*map(int, finding["lines"].split(";"))]))
+    places = ran["python"].n_unique()
+    said = f"eager ops on {places} lines, " if places > 1 else "eager ops, "
+    assert f"{finding['count']} {said}" in finding["text"]
+
+
+def test_times_that_are_not_compared_are_not_printed() -> None:
+    facts = run_of("retracing__tf2.13.1").diff(run_of("function_mlp__tf2.13.1__vlog2"))
+    assert re.search(r"\d (s|ms|µs)$", tables_of(facts), re.MULTILINE)
+    assert not re.search(r"\d (s|ms|µs)\b", tables_of({**facts, "busy": ["before"]}))
+
+
+def tables_of(facts: dict[str, Any]) -> str:
+    every = [each for each in difference_document(facts) if isinstance(each, doc.Section)]
+    return "\n".join(
+        drawn([each]) for each in every if each.title.startswith(("Exec", "Ops", "Fun"))
+    )
+
+
+def test_each_side_of_an_arrow_is_cut() -> None:
+    assert shorten("kernel: _FusedMatMul → _MklFusedMatMul", 28) == "kernel…atMul → _MklFu…MatMul"
+    assert shorten("1 → _MklNativeFusedMatMul", 16) == "1 → _MklNa…atMul"
+    assert shorten("MatMul → Mul", 6) == "Mat…ul"

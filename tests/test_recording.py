@@ -62,7 +62,7 @@ def test_the_programs_own_output_goes_on_and_the_log_does_not(tmp_path: Path) ->
     assert json.loads(kept[-1].removeprefix(MARK))["status"] == 0
     run = open_log(log)
     assert run.timeline["op"].to_list() == ["MatMul"]
-    assert f"recorded {run.coverage['lines'][0]} lines in " in done.stderr.decode()
+    assert f"recorded {run.coverage['lines'][0]} lines to " in done.stderr.decode()
 
 
 def test_a_crash_in_native_code_says_which_line_of_python_led_there(tmp_path: Path) -> None:
@@ -465,7 +465,7 @@ def test_a_program_that_keeps_its_records_back_is_said_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done, log = record(tmp_path, f"print({VERBOSE!r}, end='')")
-    assert done.stderr.decode().startswith("tflogscope: recorded 3 lines in ")
+    assert done.stderr.decode().startswith("tflogscope: recorded 3 lines to ")
     assert KEPT_BACK in done.stderr.decode()
     assert "TF_CPP_MIN_LOG_LEVEL" in done.stderr.decode()
     assert main(["analyze", str(log)]) == 0

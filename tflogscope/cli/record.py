@@ -163,7 +163,7 @@ def _said(recorded: Recorded, path: Path) -> Iterator[str]:
     else:
         sizes = f"{packed}, {whole} uncompressed" if path.suffix in {".zst", ".gz"} else packed
         lines = count_of(recorded.lines, "line")
-        yield f"recorded {lines} in {recorded.seconds:.1f} s to {path} ({sizes})"
+        yield f"recorded {lines} to {path} ({sizes})"
         if not recorded.has_records:
             yield "TensorFlow wrote no records." + ("" if recorded.status else f" {KEPT_BACK}")
     if recorded.unseen is not None and not isinstance(recorded.unseen, BrokenPipeError):

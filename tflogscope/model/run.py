@@ -94,7 +94,7 @@ class Run(Tables):
         """The verdict in one sentence, and the figures that it starts with."""
         from tflogscope.model.overview.headline import read_headline
 
-        return read_headline(self.summary, self, self.slices, self.recorded_as or {})
+        return read_headline(self.summary, self, self.recorded_as or {})
 
     @cached_property
     def eager_executions(self) -> pl.DataFrame:

@@ -42,7 +42,6 @@ class Recorded:
     """The command's exit status; 128 and the number of the signal that ended it."""
     bytes: int = 0
     lines: int = 0
-    seconds: float = 0.0
     has_records: bool = False
     """Whether TensorFlow wrote any of the records that are asked for."""
     goes_on: bool = False
@@ -95,7 +94,7 @@ def record(
     channel = _channel(terminal)
     if sys.platform != "win32":
         os.set_blocking(channel.reader, False)
-    started, usage = time.monotonic(), Usage()
+    usage = Usage()
     own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
         process = subprocess.Popen(
@@ -133,7 +132,6 @@ def record(
             kept.end(footer_line(process.returncode, usage.facts()))
         kept.close()
     recorded.status = 128 - status if status < 0 else status
-    recorded.seconds = time.monotonic() - started
     recorded.has_records = pass_on.has_records
     recorded.bytes, recorded.lines = kept.bytes, kept.lines
     recorded.lost, recorded.unseen = kept.error, output.error

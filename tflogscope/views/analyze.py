@@ -115,7 +115,7 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
     lines = sorted(lines, key=lambda row: -row["us"])[:_FIRST_OPS]
     if lines and lines[0]["us"]:
         columns = (_LINES[0], Column("us", "time", "us"), *_LINES[1:2], *_LINES[3:5])
-        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=", by time")
+        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=", by op time")
 
 
 def analyze_document(run: Run) -> doc.Document:
@@ -158,7 +158,7 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
         Column("mode", "mode", tone=doc.mode_tone),
         Column("what", "what", least=12),
         Column("runs", "runs", "count"),
-        Column("us", "time", "us"),
+        Column("us", "op time", "us"),
         Column(
             "share",
             f"{whose(facts)} kernels",
@@ -230,6 +230,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         Column("share", f"{whose(facts)} kernels", "share", tone="rewritten", stays=True),
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
+    if timed and not ranked_by(run.ops).startswith("steady"):
+        brief.append(doc.Paragraph("Times are as printed, with what logging cost."))
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     running = [name for name in names if re.match(RUNNING_OPS, name)]
     waiting = [name for name in names if name not in running]
@@ -247,7 +249,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         table = doc.Table(doc.columns("ops"), every, caption, "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
-    title = f", by {'time' if timed else 'runs'}{rest}"
+    title = f", by {'op time' if timed else 'runs'}{rest}"
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 

@@ -81,7 +81,9 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         total, baselined = (sum(entry[key] for entry in of_line) for key in ("amount", "known"))
         causes = ", ".join(dict.fromkeys(entry["subject"]["cause"] for entry in of_line))
         ops = [f"{entry['subject']['op'] or '?'} {entry['amount']:,}" for entry in of_line]
-        text = f"{count_of(total, 'execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
+        text = (
+            f"{count_of(total, 'unexpected execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
+        )
         evidence = _lines(sorted({line for entry in of_line for line in entry["lines"]}))
         left = f"; {baselined:,} in the baseline" if baselined else ""
         head = at(python, of_line[0]["code"]) if python else "from no line of the program"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tflogscope.model.common.figures import count_of, duration
@@ -54,7 +54,7 @@ def verdict(facts: Facts) -> str:
         if count:
             gone = f"{count_of(count, 'finding')} gone"
             parts.append(count_of(count, "new finding") if change == "new" else gone)
-    if facts["problems"]:
+    if facts["problems"] and _is_timed(facts):
         parts.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
         runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
@@ -107,13 +107,13 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
         yield doc.Section("Findings in one run only", items)
     yield from problems_section(facts["problems"])
     if facts["modes"]:
-        yield _counts("Executions", facts["modes"], _mode_and_kind)
+        yield _counts("Executions", facts, "modes", _mode_and_kind)
     if facts["causes"]:
-        yield _counts("Eager ops by cause", facts["causes"], lambda row: str(row["cause"]))
+        yield _counts("Eager ops by cause", facts, "causes", lambda row: str(row["cause"]))
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
     libraries = " and ".join(dict.fromkeys(ran)) or "oneDNN"
     changed = [
-        _changes(key, title.format(libraries), facts[key], names)
+        _changes(key, title.format(libraries), facts, names)
         for key, title, names in _WHAT
         if facts[key]
     ]
@@ -134,16 +134,29 @@ def _mode_and_kind(row: Facts) -> str:
     return f"{row['mode']} {doc.KINDS.get((row['mode'], row['kind']), row['kind'])}"
 
 
-def _counts(title: str, counts: Sequence[Facts], name: Callable[[Facts], str]) -> doc.Section:
-    named = [{**row, "name": name(row)} for row in counts]
-    return doc.Section(title, [doc.Table(doc.columns("diff-counts"), named)])
+def _is_timed(facts: Facts) -> bool:
+    """Whether the times of both runs say something of the program."""
+    return not facts["busy"] and not facts["simulated"]
 
 
-def _changes(key: str, title: str, changes: Sequence[Facts], names: tuple[str, ...]) -> doc.Section:
+def _compared(columns: tuple[doc.Column, ...], facts: Facts) -> tuple[doc.Column, ...]:
+    """Columns without times that are not compared."""
+    if _is_timed(facts):
+        return columns
+    return tuple(each for each in columns if each.kind != "us" and each.key != "time")
+
+
+def _counts(title: str, facts: Facts, key: str, name: Callable[[Facts], str]) -> doc.Section:
+    named = [{**row, "name": name(row)} for row in facts[key]]
+    return doc.Section(title, [doc.Table(_compared(doc.columns("diff-counts"), facts), named)])
+
+
+def _changes(key: str, title: str, facts: Facts, names: tuple[str, ...]) -> doc.Section:
     def named(row: Facts) -> Facts:
         name = " ".join(str(row[name]) for name in names if row[name]) or "?"
         return {"name": name, "change": _change(row)}
 
+    changes = facts[key]
     shown = [
         {
             **named(row),
@@ -161,10 +174,15 @@ def _changes(key: str, title: str, changes: Sequence[Facts], names: tuple[str, .
             for row, shown_row in zip(changes, map(named, changes), strict=True)
         ]
         kept = doc.Room().rows(every, title)
-        yield doc.Table(doc.columns("diff-all-changes"), kept, title, f"{key}-table", tools=True)
+        columns = _compared(doc.columns("diff-all-changes"), facts)
+        yield doc.Table(columns, kept, title, f"{key}-table", tools=True)
 
-    children = (doc.Brief([doc.Table(doc.columns("diff-changes"), shown)]), doc.Full(full))
-    return doc.Section(f"{title} that changed, by time", children, brief=more)
+    by_time = ", by time" * _is_timed(facts)
+    children = (
+        doc.Brief([doc.Table(_compared(doc.columns("diff-changes"), facts), shown)]),
+        doc.Full(full),
+    )
+    return doc.Section(f"{title} that changed{by_time}", children, brief=more)
 
 
 def _pair(row: Facts, column: str, form: Callable[[Any], str]) -> str:

@@ -23,7 +23,7 @@ Kind = Literal["text", "name", "count", "label", "us", "line", "list", "number",
 Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "hint"]
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 KINDS: dict[tuple[Mode, str], str] = {
-    ("eager", "op"): "ops",
+    ("eager", "op"): "ops (all threads)",
     ("eager", "call"): "calls (total)",
     ("graph", "op"): "nodes (all threads)",
     ("graph", "plumbing"): "data transfer",

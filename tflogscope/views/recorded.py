@@ -52,7 +52,7 @@ def recorded_facts(log: Entry) -> Iterator[doc.Fact]:
     yield doc.Fact("format", " · ".join(_format(log)))
     if log.span_us is not None:
         span = f"{moment(log.first)} to {(moment(log.last) or '')[11:]}"
-        yield doc.Fact("time", f"{span} ({duration(log.span_us)})")
+        yield doc.Fact("records", f"{span} ({duration(log.span_us)})")
     kinds = {
         "used": log.recognised,
         "recognized but unused": log.ignored,

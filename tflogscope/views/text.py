@@ -19,6 +19,7 @@ from tflogscope.digits import whole
 from tflogscope.escapes import safe
 
 WIDTH_WITHOUT_TERMINAL = 100
+_ARROW, _LEAST_SIDES = " → ", 8
 _WIDEST_PARAGRAPH = 100  # cells: longer lines are hard to read
 
 
@@ -52,10 +53,16 @@ def print_paragraph(value: str, console: Console, label: str = "", style: str = 
 def shorten(value: str, width: int) -> str:
     """Cut the middle out of a text that is wider than `width` terminal cells: `_Mkl…_8586`.
 
-    The end of a name says as much as its beginning: `…/MatMul_1`, `…_8586`.
+    The end of a name says as much as its beginning: `…/MatMul_1`, `…_8586`. Of `before → after`
+    each side is cut.
     """
     if cell_len(value) <= width:
         return value
+    before, arrow, after = value.partition(_ARROW)
+    room = width - len(_ARROW)
+    if arrow and room >= _LEAST_SIDES:
+        before = shorten(before, max(room // 2, room - cell_len(after)))
+        return f"{before}{arrow}{shorten(after, room - cell_len(before))}"
     if width < 2:
         return "…"[:width]
     tail = _head(value[::-1], (width - 1) // 2)[::-1]

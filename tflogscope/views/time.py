@@ -20,7 +20,7 @@ _LEAST = 0.005  # of the run, for a phase to have a row of its own
 _REPEATS = 0.05  # of what repeats
 _COLUMNS = (
     Column("phase", "phase", least=12),
-    Column("us", "time", "us"),
+    Column("us", "wall time", "us"),
     Column("once", "one-time", "us", "the same however long the program runs"),
     Column("repeats_us", "repeated", "us", "in loops: grows with the length of the run"),
     Column("share", "share", "bar", stays=True),
@@ -30,8 +30,8 @@ _COLUMNS = (
 def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     """The phases, what of each is one-time and what repeats, and their sum.
 
-    A phase with less than the share `least` of the run, and little of what repeats, is part of
-    the row `other`, but for logging: it is neither one-time nor repeated.
+    Phases with less than the share `least` of the run, and little of what repeats, are one row,
+    which says how many they are; but for logging: it is neither one-time nor repeated.
     """
     phases = _parts(run)
     if not phases.filter(pl.col("id") != "start-up")["us"].sum():  # only what precedes the first op
@@ -40,9 +40,9 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     small = (pl.col("share") < least) & (repeats <= _REPEATS * repeats.sum())
     small &= (pl.col("id") != "logging") | (pl.col("us") == 0)
     few = phases.filter(small, pl.col("us") > 0)
-    shown = phases.filter(~small).to_dicts()
-    if few.height:
-        shown.append({"phase": "other", **_sum(few)})
+    shown = phases.filter(~small if few.height > 1 else ~small | (pl.col("us") > 0)).to_dicts()
+    if few.height > 1:
+        shown.append({"phase": f"{few.height} others", **_sum(few)})
     shown.append({"phase": "total", **_sum(phases)})
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
@@ -90,7 +90,9 @@ def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     of = busiest_of(run) if any(row["phase"] == "compute" for row in shown) else None
     if of:
         place = (" at ", doc.Code(of.python)) if of.python else ""
-        share = f" takes {percent(of.share, 1)} of node time (the sum over all threads)."
+        share = (
+            f" takes {percent(of.share, 1)} of node time without waits (the sum over all threads)."
+        )
         yield doc.Paragraph((f"compute: {of.op}", place, share))
 
 

@@ -236,6 +236,8 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     elif id_ == "eager-steady-state":
         whole = _with_variables(evidence, at)
         at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(UPDATES).any())
+        places = evidence.lines.begun_at(ops["at"]).drop_nulls().n_unique()
+        facts["ran"] = {"count": ops.height, "places": places if places > 1 else 0}
     claims = [claim_overhead(evidence, at, of_keras=of_keras)] if took is not None else []
     saved = AVOIDABLE if claims and evidence.costs.price is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}

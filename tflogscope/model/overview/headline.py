@@ -33,7 +33,6 @@ from tflogscope.model.overview.step_calls import later_steps
 
 if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
-    from tflogscope.model.slices.slices import Slices
 
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "unknown"
@@ -60,11 +59,11 @@ class Headline(NamedTuple):
     figures: list[Figure]
 
 
-def read_headline(summary: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
+def read_headline(summary: Summary, run: Tables, recorded_as: Facts) -> Headline:
     """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
     id_, verdict = read_verdict(summary, run)
     figures = [
-        _duration(summary, slices, run.time),
+        _duration(summary, run.time),
         _loops(run),
         *_step(run),
         _eligible(summary),
@@ -261,15 +260,13 @@ def _first_change(advice: str) -> str:
 # ---- figures -------------------------------------------------------------------------------------
 
 
-def _duration(summary: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
+def _duration(summary: Summary, time: pl.DataFrame) -> Figure:
     """The whole of the table `time`; most of it may be imports."""
-    first, span = summary.recorded.first, span_of_run(time) or summary.recorded.span_us
-    if span is None or first is None:
+    span = span_of_run(time) or summary.recorded.span_us
+    if span is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no timestamps")
-    before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
-    edges = time.filter(phase="start-up").select(pl.col("end") - pl.col("start"))
-    before = int(edges.to_series().dt.total_microseconds().sum()) or before
-    about = f"{spoken(before)} of it before the first op ran" if 0 < before <= span else ""
+    before = float(time.filter(phase="start-up")["wall_us"].sum())
+    about = f"{spoken(before)} of it before the first op ran" if before else ""
     return Figure("Duration", spoken(span), about or "from the first record to the last")
 
 

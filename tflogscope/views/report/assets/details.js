@@ -118,7 +118,7 @@
       ["Ran", data.xla.includes(text) ? "code compiled by XLA, which logs no ops" : null],
       ["Step", stepOf(data, at, call)],
       ["Began", began(data, at)],
-      ["Took", took(data, at)],
+      ["As printed", took(data, at)],
       ["Without logging", work(data, at)],
       ["Lines", lines(data, at)],
       ["Log", several ? says("source") : null],
@@ -240,8 +240,9 @@
     if (text < 0 && data.primitives.problem?.[slices.primitive[at]]) parts.push(data.primitives.problem[slices.primitive[at]]);
     const own = work(data, at);
     const time = text < 0 ? own : took(data, at);
-    if (time !== null) parts.push(time);
-    if (text >= 0 && own !== null) parts.push(`${own} without logging`);
+    const both = text >= 0 && own !== null;
+    if (time !== null) parts.push(both ? `${time} as printed` : time);
+    if (both) parts.push(`${own} without logging`);
     const where = lines(data, at);
     if (where !== null) parts.push(`line ${where}`);
     return parts.join(" · ");
