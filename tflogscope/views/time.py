@@ -89,10 +89,10 @@ def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     """
     of = busiest_of(run) if any(row["phase"] == "compute" for row in shown) else None
     if of:
-        place = (" at ", doc.Code(of.python)) if of.python else ""
-        share = (
-            f" takes {percent(of.share, 1)} of node time without waits (the sum over all threads)."
-        )
+        place: doc.Text = (" at ", doc.Code(of.python)) if of.python else ""
+        if not of.python and of.function:
+            place = f" in {of.function}"
+        share = f" takes {percent(of.share, 1)} of node time without waits (a sum over threads)."
         yield doc.Paragraph((f"compute: {of.op}", place, share))
 
 
