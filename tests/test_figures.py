@@ -111,7 +111,11 @@ def test_a_finding_has_one_time(name: str) -> None:
 @pytest.mark.parametrize("name", LOGS)
 def test_eligible_nodes_are_those_with_a_kernel(name: str) -> None:
     run = run_of(name)
-    assert _by_op(run)["eligible"].sum() == run.summary.eligible.nodes
+    nodes = run.summary.eligible.nodes
+    assert _by_op(run)["eligible"].sum() == nodes
+    by_sql = run.query("SELECT reason FROM nodes WHERE eligible AND executions > 0")["reason"]
+    assert (by_sql.fill_null("") != "no-kernel").sum() == nodes
+    assert "eligible" not in str([column.title for column in doc.columns("functions")])
 
 
 def test_diff_has_the_times_of_modes_that_analyze_has() -> None:

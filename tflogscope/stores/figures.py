@@ -27,7 +27,7 @@ FIGURES = (
     RunFigure("eager_share", "eager share", is_share=True),
     RunFigure("onednn_share", "oneDNN share", is_share=True, more_is_worse=False),
     RunFigure("eager_per_step", "eager ops per step"),
-    RunFigure("traces", "traces"),
+    RunFigure("traces", "called traces"),
     RunFigure("findings", "findings"),
 )
 

@@ -192,7 +192,7 @@ def _links(links: Mapping[str, int]) -> str:
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"ops that call oneDNN took {duration(took)}"
+    whole = f"with first runs, ops that call oneDNN took {duration(took)}"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
     return f"{whole}, their primitives {duration(inside)} (summed over threads)"

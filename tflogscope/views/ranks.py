@@ -114,7 +114,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         for step in steps[:_ROWS]
     ]
     yield doc.Table(columns, cells, more="--json has all")
-    yield doc.Paragraph("time of the call / time in collectives")
+    yield doc.Paragraph("time of the call / time in collectives, as printed")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 

@@ -19,7 +19,7 @@ _LEAST_NAME = 10
 _GROUP = 7  # cells
 _FIGURES = (28, 22, 9)  # cells: runs, time and share; runs and time; runs
 _LEAST_PICTURE = 40  # columns, before figures are left out
-_TITLES = f"{'runs':>9}{'time':>13}{'busy':>6}"
+_TITLES = f"{'runs':>9}{'as printed':>13}{'busy':>6}"
 _TICK_CELLS = 12  # between two numbers on the axis
 _BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
 _PLAIN = str.maketrans(f"{_BLOCKS}│─µ…–·×", f"{_SIGNS}|-u~--x")
