@@ -37,6 +37,9 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     if frame.height > limit:
         nodes.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
         where = " in these rows"
+    if "steady_us" in filled:
+        text = "steady and work: without logging, steady as later runs; other times: as printed"
+        nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:
         nodes.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))
     return nodes
