@@ -105,5 +105,5 @@ def test_a_program_is_recorded_through_a_pipe(tmp_path: Path) -> None:
         terminal=True,
     )
     assert (recorded.status, recorded.lost, recorded.goes_on) == (3, None, False)
-    assert recorded.lines == text.count("\n")
+    assert recorded.lines == text.count("\n") + 2  # with the header and the footer
     assert open_log(path).timeline["op"].to_list() == ["MatMul"]
