@@ -165,7 +165,7 @@ def agrees(said: dict[str, str], name: str, at: int) -> None:
         return
     if slice_["row"] is None:
         assert said["Mode"].startswith("preparation, ")
-        assert said["Took"] == duration((slice_["end_ns"] - slice_["begin_ns"]) / 1000)
+        assert said["As printed"] == duration((slice_["end_ns"] - slice_["begin_ns"]) / 1000)
         return
     row = run.timeline.row(slice_["row"], named=True)
     assert said["Mode"] == f"{row['mode']}, {row['kind']}"
@@ -176,7 +176,7 @@ def agrees(said: dict[str, str], name: str, at: int) -> None:
     assert said.get("Function") == (None if row["function"] is None else row["function"] + uid)
     assert said.get("Step") == step_of(run, row["call"])
     if run.slices.clock == "time" and row["duration_us"] is not None:
-        assert said["Took"] == duration(row["duration_us"])
+        assert said["As printed"] == duration(row["duration_us"])
         assert said["Began"].startswith(str(row["start"])[:19])
     last = "" if row["end_line"] is None else f" to {row['end_line']:,}"
     assert said["Lines"] == f"{row['line']:,}{last}"
