@@ -182,7 +182,7 @@ def test_waivers_that_are_not_read_are_said(
 
 def test_what_ran_eagerly_is_shown_by_line_of_the_program() -> None:
     shown = drawn(verdict_document(check_run(run_of("keras_saves__tf2.20.0__record")).facts()))
-    assert re.search(r"- keras_saves.py:25\n +1 execution, outside-function: \w+ 1; lines", shown)
+    assert re.search(r"- keras_saves.py:25\n +1 execution, outside-function: \w+ 1; line", shown)
     assert "# tflogscope: eager" in shown
 
 

@@ -165,7 +165,7 @@ def test_a_keras_fit_is_one_screen() -> None:
 def test_where_there_is_no_room_for_a_column_it_is_named() -> None:
     lines = screen(run_of(KERAS), 60)
     assert "  columns not shown: instantiation, nodes" in lines
-    assert sum(line.endswith("oneDNN kernels") for line in lines) == 2
+    assert sum(line.endswith("runs on oneDNN") for line in lines) == 2
 
 
 @pytest.mark.thorough

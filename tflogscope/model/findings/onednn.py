@@ -18,7 +18,7 @@ from tflogscope.model.common.frames import holds, is_among, only, row_with, rows
 from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.findings.verbose import passed_over
+from tflogscope.model.findings.verbose import LEAST_US, MUCH, passed_over
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import IS_REFERENCE
@@ -273,7 +273,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
         "nodes": per.height,
         "took": float(per["took"].sum()),
         "served": float(per["served"].sum()),
-        "names": per["name"].to_list(),
+        "names": per["name"].unique(maintain_order=True).to_list(),
         "trains": bool(per["trains"].all()),
     }
     count, time = int(per["reorders"].sum()), total(per["took"].filter(~per["trains"]))
@@ -285,11 +285,14 @@ def _reference(lines: pl.DataFrame, evidence: Evidence) -> Iterator[Finding]:
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
+    took, whole = (float(frame["duration_us"].sum() or 0) for frame in (slow, lines))
+    alone = evidence.executions.frame.is_empty()  # the time of ops says more
     facts: dict[str, Any] = {
         "kinds": most(slow.select(kinds)["kind"]),
-        "took": total(slow["duration_us"]),
+        "took": took,
+        "worth_a_look": alone and took >= max(LEAST_US, MUCH * whole),
+        "passed": passed_over(evidence, slow["primitive"].unique()),
     }
-    facts["passed"] = passed_over(evidence, slow["primitive"].unique())
     primitives = evidence.events.primitives[["at", "memory_descriptors"]]
     tensors = rows(primitives["memory_descriptors"], row_with(slow[["at"]], primitives[["at"]]))
     half = slow.filter(holds(tensors.str.contains(_HALF)))
