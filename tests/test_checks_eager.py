@@ -96,9 +96,7 @@ def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | N
 def test_what_runs_inside_a_call_is_run_by_py_function(cause: str | None) -> None:
     made = MadeRun([call("f", 0), eager("_EagerConst", cause, call=0)])
     (violation,) = check(made).violations
-    assert violation.text == (
-        "_EagerConst ran eagerly 1 time inside f, cause py-function: line 20."
-    )
+    assert violation.text == ("_EagerConst ran eagerly once inside f, cause py-function: line 20.")
     assert found(made, policy({"allow_eager_causes": ("py-function",)})) == []
 
 
@@ -206,7 +204,7 @@ def test_an_op_that_is_cut_off_matches_no_pattern() -> None:
     made = MadeRun([call("train", 0), eager(None)])
     result = check(made, policy({"allow_eager_ops": ("*",)}))
     assert not result.passed
-    assert "An op with a truncated name ran eagerly 1 time" in result.violations[0].text
+    assert "An op with a truncated name ran eagerly once" in result.violations[0].text
 
 
 def test_sections_hold_for_what_belongs_to_their_functions() -> None:

@@ -74,7 +74,7 @@ def test_equal_problems_are_compared_whatever_ran_them(tmp_path: Path) -> None:
     ended = run_command("diff", str(tmp_path / "a.log"), str(tmp_path / "b.log"))
     said = _words(ended.stdout)
     assert "2 primitives in 300 µs (was 800 µs, 2.7 times as fast)" in said
-    assert "2 of 2 problems are equal" in said
+    assert "2 of 2 problems in common" in said
     assert "matmul brg_matmul:avx512_core_bf16 → zen:matmul:any" in said
 
 

@@ -328,7 +328,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
-    rest = f", by time ({_FUNCTIONS_SHOWN} of {len(others)})" if more > 0 else ""
+    rest = f" (the {_FUNCTIONS_SHOWN} of {len(others)} with most time)" if more > 0 else ""
     by_time = sorted(others, key=lambda row: -(row["took_us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column(

@@ -76,7 +76,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if what == "at":
         runs = sum(op["runs"] + op["dead"] for op in facts["ops"])
         if facts["itself"] < runs:
-            text = f"{facts['itself']:,} directly, the rest through code it calls"
+            text = f"{facts['itself']:,} directly, {runs - facts['itself']:,} through code it calls"
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
         calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):

@@ -64,7 +64,7 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
 def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
     label = "rewrite"
     if rewrites.is_empty():
-        yield doc.Fact(label, f"no op was rewritten to a {names} kernel")
+        yield doc.Fact(label, f"none to a {names} kernel")
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -90,11 +90,10 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         text = f"none is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
-    lacking = f"; {without:,} without a {whose(facts)} kernel"
     kept = [f"{reason} {nodes:,}" for reason, nodes in counts.items()]
-    text += lacking * bool(without) + "; not rewritten: " * bool(kept)
+    text += f"; {without:,} more without a {whose(facts)} kernel" * bool(eligible.nodes and without)
     if eligible.nodes or eligible.reasons.height:
-        yield doc.Fact("nodes", text, kept)
+        yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
 
 
 def _library(facts: Entry) -> Iterator[doc.Fact]:
