@@ -318,8 +318,8 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
 
 def _kernel(entry: Facts) -> doc.Item:
     text = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}"
-    example = shorten(entry["examples"][0] or "?", _NAME)
-    head = f"{text} ({'such as ' * (entry['nodes'] > 1)}{example}), {count_of(entry['runs'], 'run')}{_time(entry)}"
+    such = "such as " * (entry["nodes"] > 1) + shorten(entry["examples"][0] or "?", _NAME)
+    head = f"{text} ({such}), {count_of(entry['runs'], 'run')}{_time(entry)}"
     if entry["rewrite"] != "none":
         how = f"{names_of([entry['rewrite']])[0]} kernel: {_REWRITES[entry['rewrite']]}. "
         return _said(head, doc.Paragraph((how, _lines(entry))))
