@@ -96,9 +96,7 @@ def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | N
 def test_what_runs_inside_a_call_is_run_by_py_function(cause: str | None) -> None:
     made = MadeRun([call("f", 0), eager("_EagerConst", cause, call=0)])
     (violation,) = check(made).violations
-    assert violation.text == (
-        "_EagerConst ran eagerly 1 time inside f, cause py-function: line 20."
-    )
+    assert violation.text == ("_EagerConst ran eagerly once inside f, cause py-function: line 20.")
     assert found(made, policy({"allow_eager_causes": ("py-function",)})) == []
 
 
@@ -182,7 +180,7 @@ def test_waivers_that_are_not_read_are_said(
 
 def test_what_ran_eagerly_is_shown_by_line_of_the_program() -> None:
     shown = drawn(verdict_document(check_run(run_of("keras_saves__tf2.20.0__record")).facts()))
-    line = r"- keras_saves.py:25\n +1 unexpected execution, outside-function: \w+ 1; lines"
+    line = r"- keras_saves.py:25\n +1 unexpected execution, outside-function: \w+ 1; line"
     assert re.search(line, shown)
     assert "# tflogscope: eager" in shown
 
@@ -207,7 +205,7 @@ def test_an_op_that_is_cut_off_matches_no_pattern() -> None:
     made = MadeRun([call("train", 0), eager(None)])
     result = check(made, policy({"allow_eager_ops": ("*",)}))
     assert not result.passed
-    assert "An op with a truncated name ran eagerly 1 time" in result.violations[0].text
+    assert "An op with a truncated name ran eagerly once" in result.violations[0].text
 
 
 def test_sections_hold_for_what_belongs_to_their_functions() -> None:

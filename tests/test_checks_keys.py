@@ -107,7 +107,7 @@ def test_what_was_left_out_is_named_with_reason_and_lines() -> None:
     assert violation.lines == (7, 9)
     assert violation.text == (
         "Not on oneDNN kernels: Conv2D 3 times, reason dtype, line 7; "
-        "Relu 1 time, reason unknown, line 9."
+        "Relu once, reason unknown, line 9."
     )
 
 
@@ -185,8 +185,8 @@ def test_forbidden_implementations_are_named_by_op_and_function() -> None:
     result = only(ONEDNN, "forbid_implementations", ("ref*",))
     assert (result.passed, result.measured) == (False, 2)
     assert sorted(each.text for each in result.violations) == [
-        "ref:any ran 1 time for Conv2D in g: line 41.",
-        "ref:any ran 1 time for MatMul in f: line 22.",
+        "ref:any ran once for Conv2D in g: line 41.",
+        "ref:any ran once for MatMul in f: line 22.",
     ]
     assert only(ONEDNN, "forbid_implementations", ("*avx2*",)).passed
 

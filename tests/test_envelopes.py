@@ -459,7 +459,7 @@ def two(tmp_path: Path, name: str = "mpirun --tag-output") -> str:
 def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     path = two(tmp_path)
     text = run_command("analyze", path).stdout.decode()
-    assert "Run 1 of 2 (each line says which process wrote it: rank 0)" in " ".join(text.split())
+    assert "Run 1 of 2 (lines name their process: rank 0)" in " ".join(text.split())
     assert "2 ranks Differences between ranks" in " ".join(text.split())
     facts = json.loads(run_command("analyze", path, "--json").stdout.decode())
     assert [run["recorded"]["process"] for run in facts["runs"]] == ["rank 0", "rank 1"]
@@ -520,7 +520,7 @@ def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:
 
 
 def test_open_log_says_that_it_adds_up(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="2 runs, which are added up: each line says"):
+    with pytest.warns(UserWarning, match="2 runs, which are added up: lines name"):
         tflogscope.open_log(two(tmp_path))
     with pytest.raises(UsageError, match="no process 'x'"):
         tflogscope.open_log(f"{two(tmp_path)}#x")

@@ -225,4 +225,4 @@ def test_text_of_the_log_has_no_effect(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_line_of_the_log_has_the_line_of_the_program() -> None:
     run = run_of("accumulates__tf2.23.0.dev20261026__record")
     line = run.timeline.filter(op="AssignAddVariableOp")["line"][0]
-    assert "program accumulates.py:29" in drawn(explain_document(run.explain(line=line)))
+    assert "at      accumulates.py:29" in drawn(explain_document(run.explain(line=line)))

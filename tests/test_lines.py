@@ -287,5 +287,5 @@ def test_a_process_that_was_killed_is_named(
         : len(missing)
     ]
     assert [text.removesuffix(".") for text in said] == [
-        problem for problem in run.problems if "no last line" in problem
+        problem for problem in run.problems if "no exit record" in problem
     ]

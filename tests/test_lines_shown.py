@@ -107,7 +107,7 @@ def test_a_line_that_calls_another_one_asks_for_what_that_asks_for(run: Run) -> 
 def test_the_screen_of_explain_at(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "explain", path, "--at", SHALLOW)
     assert text.startswith(f"{SHALLOW}\n")
-    assert "0 directly, the rest through code it calls" in text
+    assert "0 directly, 1 through code it calls" in text
     assert "Asinh" in text
 
 

@@ -57,7 +57,7 @@ def test_a_primitive_is_explained_by_its_problems() -> None:
     facts = run_of("onednn_shapes").explain(primitive="deconvolution")
     assert (facts["runs"], facts["created"], len(facts["problems"])) == (6, 6, 6)
     assert facts["problems"][0]["created_us"] == 166500.0
-    with pytest.raises(UsageError, match="no line of such a primitive"):
+    with pytest.raises(UsageError, match="no such primitive in this log"):
         run_of("onednn_shapes").explain(primitive="conv")
     ended = run_command("explain", str(path_of("onednn_refused")), "--primitive", "matmul")
     assert "unsupported scales configuration" in _words(ended.stdout)
@@ -74,7 +74,7 @@ def test_equal_problems_are_compared_whatever_ran_them(tmp_path: Path) -> None:
     ended = run_command("diff", str(tmp_path / "a.log"), str(tmp_path / "b.log"))
     said = _words(ended.stdout)
     assert "2 primitives in 300 µs (was 800 µs, 2.7 times as fast)" in said
-    assert "2 of 2 problems are equal" in said
+    assert "2 of 2 problems in common" in said
     assert "matmul brg_matmul:avx512_core_bf16 → zen:matmul:any" in said
 
 

@@ -85,7 +85,8 @@ def test_it_says_what_a_real_log_holds() -> None:
     page = Page(run_html(run_of(MLP)))
     assert page.tags == TAGS
     assert page.rows["log"].endswith("tf2.13.1__vlog2.log.zst")
-    assert page.rows["format"].startswith("TensorFlow classic · VLOG level 2 · oneDNN 2.7.3 · ")
+    form = "TensorFlow · log format classic · VLOG level 2 · oneDNN 2.7.3 · "
+    assert page.rows["format"].startswith(form)
     assert page.rows["lines"].startswith("10,440: ")
     assert page.rows["functions"] == "infer 51 (4 calls), train 116 (4 calls)"
     assert page.rows["graph nodes (all threads)"].endswith(" 32 on oneDNN kernels")

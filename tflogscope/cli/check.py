@@ -43,7 +43,7 @@ def check(
         option(
             "--policy FILE",
             "Read the policy from this TOML file. Default: the nearest tflogscope.toml, or "
-            "[tool.tflogscope.check] in pyproject.toml; else the built-in policy.",
+            "[tool.tflogscope.check] in pyproject.toml; else the default policy.",
         ),
     ] = None,
     baseline: Annotated[
@@ -78,8 +78,8 @@ def check(
 ) -> None:
     """Check a run against a policy; exit 1 if it fails.
 
-    The built-in policy: after the first call of a graph function, no op may run eagerly except
-    those that every program runs.
+    By default, no op may run eagerly from the first call of a graph function or eager training
+    step on, except what any program runs eagerly, such as creating variables and datasets.
 
     \b
     Examples:

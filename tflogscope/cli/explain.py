@@ -49,7 +49,7 @@ def explain(
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Explain why an op ran eagerly or in a graph, and why on its kernel.
+    """Explain why an op ran eagerly or in a graph, and on which kernel.
 
     Shows the evidence, what would change it, and where TensorFlow decides it. Without --op,
     --node, --line, --at or --primitive, explains all findings of the run.

@@ -19,8 +19,8 @@ def ops(
 ) -> None:
     """Count and time each op by mode, most time first.
 
-    Prints one row per mode, op, kernel and rewrite: executions, times in µs, functions, and oneDNN
-    implementations.
+    Prints one row per mode, op, kernel and rewrite. steady_us excludes warm-up and logging,
+    work_us excludes logging; total_us and mean_us to max_us are durations as the log prints them.
 
     \b
     Examples:

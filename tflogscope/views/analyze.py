@@ -82,7 +82,7 @@ def _head(run: Run) -> Iterator[doc.Node]:
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
             f"Other processes used {percent(share, 1)} of the processors during the run: "
-            "times are inflated, and gaps and waits are only notes."
+            "times are inflated, and findings about gaps and waits are only notes."
         )
     yield doc.Paragraph(read_verdict(run.summary, run)[1])
     yield from snippet(run)
@@ -161,7 +161,7 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
         Column("us", "op time", "us"),
         Column(
             "share",
-            f"{whose(facts)} kernels",
+            f"runs on {whose(facts)}",
             "share",
             tone=lambda row: "" if row.get("share") == _NO_KERNELS else "rewritten",
             stays=True,
@@ -223,11 +223,11 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     by_type = [*map(_op_type, ops)]
     columns = (
         Column("name", "op", "name"),
-        Column("eager_runs", "eager", "count", tone="eager"),
+        Column("eager_runs", "eager runs", "count", tone="eager"),
         Column("eager_time", "time", "us", tone="eager"),
-        Column("graph_runs", "graph", "count", tone="graph"),
+        Column("graph_runs", "graph runs", "count", tone="graph"),
         Column("graph_time", "time", "us", tone="graph"),
-        Column("share", f"{whose(facts)} kernels", "share", tone="rewritten", stays=True),
+        Column("share", f"runs on {whose(facts)}", "share", tone="rewritten", stays=True),
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     if timed and not ranked_by(run.ops).startswith("steady"):
@@ -238,7 +238,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     for ops_, what in ((running, "what runs inside"), (waiting, "wait time")):
         if ops_ and timed:
             verb = "includes" if len(ops_) == 1 else "include"
-            brief.append(doc.Paragraph(f"{' and '.join(ops_)} {verb} {what}"))
+            brief.append(doc.Paragraph(f"{', '.join(ops_)} {verb} {what}"))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -330,10 +330,12 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
-    rest = f", by time ({_FUNCTIONS_SHOWN} of {len(others)})" if more > 0 else ""
+    rest = f" (the {_FUNCTIONS_SHOWN} of {len(others)} with most time)" if more > 0 else ""
     by_time = sorted(others, key=lambda row: -(row["us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
-    rewritten = Column("rewritten_nodes", whose(facts), "count", tone="rewritten", stays=True)
+    rewritten = Column(
+        "rewritten_nodes", f"on {whose(facts)}", "count", tone="rewritten", stays=True
+    )
     columns = (*doc.columns("functions"), rewritten)
 
     def full() -> Sequence[doc.Node]:

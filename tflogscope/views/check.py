@@ -73,21 +73,22 @@ def _program(violation: dict[str, Any]) -> Iterator[doc.Node]:
 
 def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
     """Lines of the program, the most executions first: what each asked for, and what it says."""
-    lines: dict[str | None, list[dict[str, Any]]] = {}
+    by_line: dict[str | None, list[dict[str, Any]]] = {}
     for violation in violations:
-        lines.setdefault(violation["python"], []).append(violation)
-    ranked = sorted(lines.items(), key=lambda line: -sum(case["amount"] for case in line[1]))
+        by_line.setdefault(violation["python"], []).append(violation)
+    ranked = sorted(by_line.items(), key=lambda line: -sum(case["amount"] for case in line[1]))
     for python, of_line in ranked[:_ROWS]:
         total, baselined = (sum(entry[key] for entry in of_line) for key in ("amount", "known"))
         causes = ", ".join(dict.fromkeys(entry["subject"]["cause"] for entry in of_line))
         ops = [f"{entry['subject']['op'] or '?'} {entry['amount']:,}" for entry in of_line]
-        text = (
-            f"{count_of(total, 'unexpected execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
-        )
-        evidence = _lines(sorted({line for entry in of_line for line in entry["lines"]}))
+        count = count_of(total, "unexpected execution")
+        text = f"{count}, {causes}: {doc.first(ops, _OPS)}; line"
+        lines = sorted({line for entry in of_line for line in entry["lines"]})
         left = f"; {baselined:,} in the baseline" if baselined else ""
         head = at(python, of_line[0]["code"]) if python else "from no line of the program"
-        yield doc.Item(head, [doc.Paragraph((text, evidence, left))])
+        yield doc.Item(
+            head, [doc.Paragraph((text + "s" * (len(lines) > 1), " ", _lines(lines), left))]
+        )
     if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
         yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
     yield doc.Paragraph("To allow an intentionally eager line, add a comment: # tflogscope: eager")

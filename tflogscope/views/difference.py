@@ -12,6 +12,7 @@ from tflogscope.views.onednn_difference import problems_section, time_sentence
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
+_LONG = 25  # characters of a change, from which on it says the new value alone
 _WHAT = (
     ("functions", "Functions", ("function",)),
     ("ops", "Ops", ("op",)),
@@ -124,10 +125,11 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
 
 def _side(side: str, run: Facts) -> doc.Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
-    dialect = run["tensorflow_dialect"] or "no TensorFlow records"
+    dialect = (run["tensorflow_dialect"] or "").replace(", ", " and ")
     wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
+    form = f"log format {dialect}" if dialect else "no TensorFlow records"
     lines = count_of(run["lines"], "line")
-    return doc.Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")
+    return doc.Fact(side, f"{run['source']} ({lines}{wall}, {form}{onednn})")
 
 
 def _mode_and_kind(row: Facts) -> str:
@@ -193,14 +195,17 @@ def _pair(row: Facts, column: str, form: Callable[[Any], str]) -> str:
 
 def _change(row: Facts) -> str:
     """What changed, with values: `kernel: MatMul → _MklMatMul`."""
-    parts = []
-    for change in row["changes"]:
+    parts, changes = [], [*row["changes"]]
+    if {"kernel", "reason"} <= {*changes}:  # a rewritten node has no reason, another no such kernel
+        changes.remove("kernel" if row.get("reasons_after") else "reason")
+    for change in changes:
         column = _VALUES.get(change)
         if column is None or f"{column}_before" not in row:
-            parts.append(change)
-            continue
-        before, after = row[f"{column}_before"], row[f"{column}_after"]
-        parts.append(f"{change}: {_value(before)} → {_value(after)}")
+            parts.append("run count" if change == "runs" else change)
+        else:
+            sides = [_value(row[f"{column}_{side}"]) for side in ("before", "after")]
+            values = " → ".join(sides)
+            parts.append(f"{change}: {values if len(values) < _LONG else f'now {sides[1]}'}")
     return ", ".join(parts)
 
 

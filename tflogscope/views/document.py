@@ -24,12 +24,12 @@ Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops (all threads)",
-    ("eager", "call"): "calls (total)",
+    ("eager", "call"): "calls (inclusive)",
     ("graph", "op"): "nodes (all threads)",
     ("graph", "plumbing"): "data transfer",
     ("graph", "folding"): "constant folding",
 }
-"""Executions by mode and kind. The total time of a call includes its nodes."""
+"""Executions by mode and kind. The inclusive time of a call has that of its nodes."""
 
 
 def mode_tone(row: Row) -> Tone:
@@ -263,7 +263,7 @@ def brief_columns(table: Table) -> list[Column]:
 def in_full(finding: Finding) -> Section:
     """A finding as a section of its own."""
     title = f"{finding.title} ({finding.severity}, {finding.id})"
-    known = ("time", finding.stake), ("change", finding.advice)
+    known = ("time", finding.stake), ("fix", finding.advice)
     facts = [Fact(name, text) for name, text in known if text]
     body = (Paragraph(finding.text), *facts, *finding.details)
     return Section(title, body, tone="error" if finding.severity == "error" else "")
@@ -275,6 +275,11 @@ def lines(numbers: Sequence[int], between: str = ", ", source: str | None = None
     for number in numbers:
         texts += [between] * bool(texts) + [Line(number, source)]
     return texts
+
+
+def log_lines(numbers: Sequence[int], between: str = ", ", source: str | None = None) -> Text:
+    """The same after what they are: `lines 5, 9`."""
+    return f"line{'s' * (len(numbers) > 1)} ", *lines(numbers, between, source)
 
 
 def left_out(count: int, shown: int) -> Iterator[Node]:

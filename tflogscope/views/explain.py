@@ -76,7 +76,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if what == "at":
         runs = sum(op["runs"] + op["dead"] for op in facts["ops"])
         if facts["itself"] < runs:
-            text = f"{facts['itself']:,} directly, the rest through code it calls"
+            text = f"{facts['itself']:,} directly, {runs - facts['itself']:,} through code it calls"
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
         calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):
@@ -105,7 +105,7 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
     text = f"is part of an execution of {facts['op']}{node}{call}: it starts on line "
     yield doc.Paragraph((text, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
     if one["python"]:
-        yield doc.Fact("program", doc.Code(one["python"]))
+        yield doc.Fact("at", doc.Code(one["python"]))
     if one["failure"]:
         status = shorten(one["failure"]["status"], _STATUS)
         yield doc.Paragraph((f"It failed: {status} (line ", doc.Line(one["failure"]["line"]), ")"))
@@ -118,12 +118,7 @@ def _modes(eager: Facts, graph: Facts) -> str:
         if mode["runs"]
     ]
     if len(counted) == 2:
-        return (
-            f"ran {counted[0]} and {counted[1]}. These are different executions; no op switches "
-            "modes. Python decides on each call: while a function is being traced "
-            "it creates a node, otherwise it runs the op immediately "
-            "(python/eager/context.py, executing_eagerly; is_eager in gen_*_ops.py)."
-        )
+        return f"ran {' and '.join(counted)}. These are different executions; no op switches modes."
     dead = eager["dead"] + graph["dead"]
     if not counted:
         return f"never ran: {count_of(dead, 'time')} on a branch not taken."
@@ -141,8 +136,7 @@ def _time(counted: Facts) -> str:
 
 
 def _first_known(counted: Facts) -> float | None:
-    time: float | None = counted["steady_us"]
-    return counted["total_us"] if time is None else time
+    return next((us for us in (counted["steady_us"], counted["total_us"]) if us is not None), None)
 
 
 def _known(estimated: float | None, printed: float | None) -> str:
@@ -221,12 +215,12 @@ def _cause(entry: Facts) -> doc.Item:
 
 def _change(entry: Facts) -> tuple[doc.Fact, doc.Fact]:
     """What would change it, and where it is decided."""
-    return doc.Fact("change", entry["change"]), doc.Fact("where", entry["where"])
+    return doc.Fact("fix", entry["change"]), doc.Fact("source", entry["where"])
 
 
 def _lines(entry: Facts) -> doc.Text:
     shown = entry.get("evidence") or entry["lines"]
-    return "See log line " if len(shown) == 1 else "See log lines ", *doc.lines(shown), "."
+    return "See log ", doc.log_lines(shown), "."
 
 
 def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
@@ -259,11 +253,10 @@ def _function(entry: Facts) -> doc.Text:
     call: doc.Text = ""
     if entry["first_call_line"]:
         first = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times, first"
-        call = (f"{first} on line ", doc.Line(entry["first_call_line"]), "; ")
-    times = "once" if entry["runs"] == 1 else f"{entry['runs']:,} times"
+        call = (f", {first} on line ", doc.Line(entry["first_call_line"]))
     which = "on" if entry["runs"] == 1 else "first on"
-    ran = f"ran {times}{_time(entry)}, {which} line "
-    return f"{name}{traces}: ", call, ran, doc.Line(entry["lines"][0])
+    ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, {which} line "
+    return f"{name}{traces}", call, ran, doc.Line(entry["lines"][0])
 
 
 def _why_there(entry: Facts, own_remapper: bool) -> str:
@@ -304,9 +297,10 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
     yield from map(_kernel, nodes[:_GROUPS_SHOWN])
     yield from doc.left_out(len(nodes), _GROUPS_SHOWN)
     for entry in dispatched["rewritten"]:
+        [whose] = names_of([entry["rewrite"]])
         how = _DISPATCHED.get(entry["rewrite"], _REWRITES[entry["rewrite"]])
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
-        yield _said(head, doc.Paragraph((f"{_whose(entry)} kernel: {how}. ", _lines(entry))))
+        yield _said(head, doc.Paragraph((f"{whose} kernel: {how}. ", _lines(entry))))
     explained = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
         typed = entry["dtype"] and entry["reason"] != "not-supported-op"
@@ -323,20 +317,15 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
 
 
 def _kernel(entry: Facts) -> doc.Item:
-    text = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}, "
-    example = shorten(entry["examples"][0] or "?", _NAME)
-    head = f"{text}{count_of(entry['runs'], 'run')}{_time(entry)}, such as {example}"
+    text = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}"
+    such = "such as " * (entry["nodes"] > 1) + shorten(entry["examples"][0] or "?", _NAME)
+    head = f"{text} ({such}), {count_of(entry['runs'], 'run')}{_time(entry)}"
     if entry["rewrite"] != "none":
-        how = f"{_whose(entry)} kernel: {_REWRITES[entry['rewrite']]}. "
+        how = f"{names_of([entry['rewrite']])[0]} kernel: {_REWRITES[entry['rewrite']]}. "
         return _said(head, doc.Paragraph((how, _lines(entry))))
     if entry["rule"]:
         return _said(head, *_refusal(entry))
     return _said(head, doc.Paragraph(("TensorFlow's own kernel. ", _lines(entry))))
-
-
-def _whose(entry: Facts) -> str:
-    [name] = names_of([entry["rewrite"]])
-    return f"{'An' if name[0] in 'AEIO' else 'A'} {name}"
 
 
 def _refusal(entry: Facts) -> Iterator[doc.Node]:
@@ -355,7 +344,7 @@ def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
 
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
-    took = "" if entry["us"] is None else f", {duration(entry['us'])} with first runs"
+    took = "" if entry["us"] is None else f", {duration(entry['us'])} including first runs"
     text = (
         f"{name}: {count_of(entry['count'], 'run')}{took} (match: {entry['link']}), first on line "
     )

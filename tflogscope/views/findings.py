@@ -68,9 +68,9 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         where = "" if details or row["line"] is None else line
         head, mark = (_heading(row, run), where), "! " if is_error else "- "
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
-    notes = [row["id"] for row in table if row["severity"] == "note"]
+    notes = [sentences("finding")[row["id"]].title for row in table if row["severity"] == "note"]
     if notes:
-        yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
+        yield doc.Item(f"{count_of(len(notes), 'note')}: {'; '.join(dict.fromkeys(notes))}")
 
 
 def _told(row: Row, first: Row) -> bool:
@@ -96,7 +96,7 @@ def _place(finding: doc.Finding, row: Row, *, several: bool) -> Iterator[doc.Nod
         text = text, " See log line ", doc.Line(row["line"], row["source"]), f"{place}."
     yield doc.Paragraph(text)
     if row["advice"]:
-        yield doc.Fact("change", row["advice"])
+        yield doc.Fact("fix", row["advice"])
 
 
 def at(python: str, source: str | None) -> doc.Text:
@@ -141,10 +141,10 @@ def _details(row: Row, run: Run) -> Iterator[doc.Node]:
     """The lines that show it, of the log and the program, and where in TensorFlow it is decided."""
     if row["lines"]:
         numbers = [*map(int, row["lines"].split(";"))]
-        yield doc.Fact("lines", doc.lines(numbers, source=row["source"]))
+        yield doc.Fact("log", doc.log_lines(numbers, source=row["source"]))
     if row["python"]:
-        yield doc.Fact("program", at(row["python"], source_text(row["python"], run.recorded_as)))
-    yield doc.Fact("where", sentences("finding")[row["id"]].where)
+        yield doc.Fact("at", at(row["python"], source_text(row["python"], run.recorded_as)))
+    yield doc.Fact("source", sentences("finding")[row["id"]].where)
 
 
 # ---- answers -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import polars as pl
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent
-from tflogscope.model.reasons.rules import HAS_KERNEL
+from tflogscope.model.reasons.rules import HAS_KERNEL, NO_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.text import shorten
@@ -62,9 +62,9 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
 
 
 def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
-    label = "kernels"
+    label = "rewrite"
     if rewrites.is_empty():
-        yield doc.Fact(label, f"no op was rewritten to a {names} kernel")
+        yield doc.Fact(label, f"none to a {names} kernel")
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -84,15 +84,16 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     eligible = facts.eligible
     if eligible.nodes:
         nodes = count_of(eligible.nodes, "eligible node")
-        verb = "run" if eligible.nodes > 1 else "runs"
-        of = f"{eligible.rewritten:,} of {nodes} {verb} on {whose(facts)}"
+        of = f"{eligible.rewritten:,} of {nodes} ran on {whose(facts)}"
         text = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
         text = f"none is eligible for a {whose(facts)} kernel"
-    reasons = eligible.reasons.select("nodes", "reason").rows()
-    kept = [f"{reason} {nodes:,}" for nodes, reason in reasons]
-    if eligible.nodes or kept:
-        yield doc.Fact("nodes", f"{text}; not rewritten: " if kept else text, kept)
+    counts = dict(eligible.reasons.select("reason", "nodes").rows())
+    without = counts.pop(NO_KERNEL, 0)
+    kept = [f"{reason} {nodes:,}" for reason, nodes in counts.items()]
+    text += f"; {without:,} more without a {whose(facts)} kernel" * bool(eligible.nodes and without)
+    if eligible.nodes or eligible.reasons.height:
+        yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
 
 
 def _library(facts: Entry) -> Iterator[doc.Fact]:
@@ -172,7 +173,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "problem")
-        text = f"first runs {once} on average ({count} that ran again), later runs {later}"
+        text = f"first runs average {once}, later runs {later} ({count} that ran more than once)"
         yield doc.Fact("warm-up", text)
 
 

@@ -25,7 +25,7 @@ def time_sentence(facts: Facts) -> str:
     same = max(ratio, 1 / ratio) < _SAME
     change = "(unchanged)" if same else f"(was {duration(was)}, {times})"
     both = facts["both"]
-    equal = f"{len(both)} of {max(facts['before'], facts['after'])} problems are equal"
+    equal = f"{len(both)} of {max(facts['before'], facts['after'])} problems in common"
     changed = {_changed(row) for row in both if row["implementations_before"]} - {""}
     kinds = f"; {', '.join(sorted(changed)[:3])}" if changed else ""
     return f"{count} in {duration(now)} {change}; {equal}{kinds}"

@@ -24,7 +24,7 @@ def ranks_document(groups: Sequence[Facts]) -> doc.Document:
 
 
 def _group(facts: Facts) -> Iterator[doc.Node]:
-    name = f" of {facts['group']}" if facts["group"] else ""
+    name = f": {facts['group']}" if facts["group"] else ""
     yield doc.Section(f"{len(facts['ranks'])} ranks{name}", ())
     yield from ranks_sections(facts)
 
@@ -51,7 +51,7 @@ def describe_differences(facts: Facts) -> list[str]:
         for rank, value in difference["values"].items():
             by_value.setdefault(value, []).append(rank)
         shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
-        values = "; ".join(f"{value} ({', '.join(ranks)})" for value, ranks in shown)
+        values = "; ".join(f"{value} on {_named(', '.join(ranks))}" for value, ranks in shown)
         sentences.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
     equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
     return sentences or [f"None: releases, settings, {equal} are equal."]
@@ -74,34 +74,27 @@ def describe_stragglers(facts: Facts) -> list[str]:
     slow, sentences = facts["slow"], []
     if slow is None:
         sentences.append("No consistent straggler.")
-    elif not facts["skew_us"]:
-        sentences.append(
-            f"{_named(slow['rank'])} is slowest in {slow['steps']} of {slow['of']} steps after the "
-            f"first, by {duration(slow['wait_us'])} (median)."
-        )
     else:
-        sentences.append(
-            f"{_named(slow['rank'])} comes last in {slow['steps']} of {slow['of']} steps after the "
-            f"first. The fastest rank waits {duration(slow['wait_us'])} (median) in a step "
-            f"of {duration(slow['step_us'])}."
-        )
-    skew = facts["skew_us"]
-    if skew:
+        how, by = "is slowest", f", by {duration(slow['wait_us'])} (median)"
+        if facts["skew_us"]:
+            whole = duration(slow["step_us"])
+            by = f". The earliest waits {duration(slow['wait_us'])} of a {whole} step (medians)"
+            how = "comes last"
+        steps = f"{slow['steps']} of {slow['of']} steps after the first"
+        sentences.append(f"{_named(slow['rank'])} {how} in {steps}{by}.")
+    if skew := facts["skew_us"]:
         offsets = ", ".join(f"{_named(rank)} {value:+,.0f} µs" for rank, value in skew.items())
         sentences.append(f"Clock offsets from the median, by the end of collectives: {offsets}.")
     else:
-        sentences.append(
-            "The logs have no collectives, so nothing shows that ranks wait; the longest call "
-            "counts as last."
-        )
+        sentences.append("The logs have no collectives: the longest call counts as last.")
     return sentences
 
 
 def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
     columns = [
         Column("step", "step", "label"),
-        Column("last", "last", "name"),
-        Column("spread_us", "spread", "us"),
+        Column("last", "last rank", "name"),
+        Column("spread_us", "arrival spread", "us"),
         *(Column(name, name, "share") for name in (_named(r["rank"]) for r in steps[0]["ranks"])),
     ]
     cells: list[doc.Row] = [
@@ -114,14 +107,14 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         for step in steps[:_ROWS]
     ]
     yield doc.Table(columns, cells, more="--json has all")
-    yield doc.Paragraph("time of the call / time in collectives, as printed")
+    yield doc.Paragraph("rank columns: call time / time in collectives, as printed")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 
 
 def _named(label: str) -> str:
     """Ranks by their numbers; where these are not known, a run by its name."""
-    return f"rank {label}" if label[:1].isdigit() else label
+    return f"rank{'s' * (',' in label)} {label}" if label[:1].isdigit() else label
 
 
 def _both(rank: Facts) -> str:

@@ -28,7 +28,7 @@ def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
         how = "calibrated to a run" if slowed.calibrated else "estimates"
-        yield doc.Fact("slower", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
+        yield doc.Fact("impact", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
 
 
 def slowed_text(slowed: Entry) -> str:
@@ -101,7 +101,7 @@ def _format(log: Entry) -> list[str]:
         parts = [f"no {tensorflow} records"]
     else:
         parts = [
-            f"{tensorflow}{' ·' if release else ''} {log.tensorflow_dialect}",
+            f"{tensorflow} · log format {log.tensorflow_dialect.replace(', ', ' and ')}",
             "VLOG level unknown" if level is None else f"VLOG level {level}",
         ]
     version, lines = log.onednn_version, log.onednn_verbose_lines

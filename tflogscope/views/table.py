@@ -32,7 +32,7 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     filled = [name for name in frame.columns if head[name].count()] or frame.columns
     cells = head.select(filled).with_columns(_texts(head.select(filled))).to_dicts()
     columns = [_column(frame[name], "rewrite" in frame.columns) for name in filled]
-    nodes: list[Node] = [Table(columns, cells, more="-o FILE writes all")]
+    nodes: list[Node] = [Table(columns, cells, more="-o FILE writes all (times as NAME_us)")]
     where = ""
     if frame.height > limit:
         nodes.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
@@ -85,8 +85,8 @@ def _texts(frame: pl.DataFrame) -> Iterator[pl.Expr]:
 
 def _column(values: pl.Series, has_rewrites: bool) -> Column:
     name, type_ = values.name, values.dtype
-    # Names may lose their middle, numbers and times may not.
-    least = None if type_.is_numeric() or type_.is_temporal() else _NAME_KEEPS
+    # Names may lose their middle; numbers, times and the name of a run may not.
+    cut = name != "run" and not type_.is_numeric() and not type_.is_temporal()
     kind: Kind = "share" if name in ("share", "cumulative") else "text"
     if type_.is_numeric() and name.endswith("_us"):
         kind = "us"
@@ -98,7 +98,7 @@ def _column(values: pl.Series, has_rewrites: bool) -> Column:
     elif name == "kernel" and has_rewrites:
         tone = _kernel
     title = name.removesuffix("_us") if kind == "us" else name
-    return Column(name, title, kind, tone=tone, least=least)
+    return Column(name, title, kind, tone=tone, least=_NAME_KEEPS if cut else None)
 
 
 def _kernel(row: Row) -> Tone:

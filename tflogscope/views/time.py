@@ -58,7 +58,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     if threads := threads_of_service(run.summary.functions):
         where = f" in the {len(threads)} threads that call functions"
         if any(row["phase"] == PHASE_NAMES["python"] for row in shown):
-            text = "Python: between calls, also while threads wait for requests."
+            text = "Python: time between calls, including waits for requests."
             nodes.append(doc.Paragraph(text))
     yield doc.Section("Where the time went", nodes, "time", brief=where)
 

@@ -22,7 +22,7 @@ from tflogscope.sources.streams import of_one_input
 # core/util/port.cc and core/platform/cpu_feature_guard.cc: before any device is made.
 AT_START = ("onednn_on", "cpu_features", "cpu_features_onednn", "cpu_features_unused")
 _END = 1 << 62
-_SAID = "each line says which process wrote it"
+_SAID = "lines name their process"
 _LEAST_OVERLAP = 100_000
 """µs in which two files have executions. Threads of one process write a bit out of order."""
 

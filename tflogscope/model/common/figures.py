@@ -59,8 +59,8 @@ def ranked_by(table: pl.DataFrame) -> str:
 
 
 def count_of(count: int, thing: str, ending: str = "s") -> str:
-    """`1 line`, `2 lines`; with the ending `es`: `2 dispatches`."""
-    return f"{count:,} {thing}" + ("" if count == 1 else ending)
+    """`1 line`, `2 lines`, but `once`; with the ending `es`: `2 dispatches`."""
+    return "once" if count == 1 and thing == "time" else f"{count:,} {thing}{ending * (count != 1)}"
 
 
 def spoken(microseconds: float | None) -> str:

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.common.figures import percent, spoken
+from tflogscope.model.common.figures import count_of, percent, spoken
 
 Facts = Mapping[str, Any]
 Sentences = str | Mapping[str, str]
@@ -136,6 +136,7 @@ def said_lines(lines: Sequence[int]) -> str:
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "time": spoken,
+    "times": lambda times: count_of(times, "time"),
     "share": lambda share: percent(share, 1),
     "average": lambda average: f"{average:,.0f}" if average >= 100 else f"{average:.3g}",
     "lines": said_lines,

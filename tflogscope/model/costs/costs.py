@@ -34,6 +34,7 @@ COLD = threshold("costs.cold_share")
 _OF_LINES = threshold("costs.lines_share")
 _RECORDS_A_LINE = threshold("costs.records_a_line")
 _SURE_AT = threshold("costs.sure_at")
+_MOST_A_RECORD = threshold("costs.most_a_record")
 _SPAN = ("time", "end_time", "at", "end_at")
 
 
@@ -327,6 +328,8 @@ class Costs:
         work, pace = (
             pl.min_horizontal(in_nodes.fill_null(0) + us, time) for us in (pl.col("own"), steady)
         )
+        # What took longer than usual for another reason is no cost of records.
+        work = pl.max_horizontal(work, time - _MOST_A_RECORD * price.usual * (at // PLACES))
         return _at_pace(calls.with_columns(work_us=work, steady_us=pace), "name")
 
     def _as_calibrated(self, times: np.ndarray) -> np.ndarray:

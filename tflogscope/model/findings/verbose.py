@@ -15,8 +15,8 @@ from tflogscope.model.common.verbose import MADE, PROBLEM, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
-_MUCH = threshold("verbose-lines.share")
-_LEAST_US = threshold("verbose-lines.least_us")
+MUCH = threshold("verbose-lines.share")
+LEAST_US = threshold("verbose-lines.least_us")
 
 
 def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def _creation(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
     lines = _lines(evidence)
     made = only(lines, lines["event"].str.contains(MADE))
     ran = float(only(lines["duration_us"], lines["event"] == "exec").sum() or 0)
-    if verbose.made_us < _LEAST_US or verbose.made_us <= ran:
+    if verbose.made_us < LEAST_US or verbose.made_us <= ran:
         return
     costly = made.group_by("primitive").agg(pl.col("duration_us").sum()).sort("duration_us")
     primitive = costly["primitive"].last()
@@ -103,7 +103,7 @@ def _reorders(evidence: Evidence) -> Iterator[Finding]:
     lines = evidence.linked.of(ONEDNN).lines
     reorders = only(lines, lines["primitive"] == "reorder")
     took, whole = (float(frame["duration_us"].sum() or 0) for frame in (reorders, lines))
-    if took < max(_LEAST_US, _MUCH * whole) or took == whole:
+    if took < max(LEAST_US, MUCH * whole) or took == whole:
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
     facts = {"took": took, "share": took / whole, "names": most(reorders.select(kinds)["kind"])}

@@ -104,7 +104,7 @@ class Explainer:
             numbers = pl.concat([numbers, records[row].drop_nulls().cast(pl.UInt32)])
         if numbers.is_empty():
             raise UsageError(
-                "no execution starts or ends there", f"line {number}", self._nearest(number)
+                "no execution starts or ends there", f"line {number:,}", self._nearest(number)
             )
         one = self._executions[int(numbers[0])]
         return self._facts({"line": number}, one) | {"execution": self._execution(one)}
@@ -120,7 +120,7 @@ class Explainer:
         """
         stacks = self._run.stacks
         if stacks.is_empty():
-            hint = "Record it with tflogscope record, without --no-lines."
+            hint = "Record the program with tflogscope record, without --no-lines."
             raise UsageError("the log has no lines of the program", "--at", hint)
         frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
         wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")

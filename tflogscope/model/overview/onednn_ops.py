@@ -61,7 +61,7 @@ def explain_primitive(primitives: pl.DataFrame, name: str) -> dict[str, Any]:
     mine = primitives.filter(pl.col("primitive") == name)
     if mine.is_empty():
         names = primitives["primitive"].drop_nulls().unique().sort().to_list()
-        raise UsageError("no line of such a primitive", name, did_you_mean(name, names))
+        raise UsageError("no such primitive in this log", name, did_you_mean(name, names))
     us, event = pl.col("duration_us"), pl.col("event")
     ran = mine.filter(event.is_in(_RAN))
     made = mine.filter(event.str.contains(MADE))
