@@ -297,14 +297,21 @@ def _reference(lines: pl.DataFrame, evidence: Evidence) -> Iterator[Finding]:
     tensors = rows(primitives["memory_descriptors"], row_with(slow[["at"]], primitives[["at"]]))
     half = slow.filter(holds(tensors.str.contains(_HALF)))
     facts["half"] = half.height
-    spans = evidence.executions.frame[["at", "time", "end_time"]]
-    ran, of_half = (rows(spans, of["execution"].unique()) for of in (slow, half))
+    ran = rows(evidence.executions.frame["at"], slow["execution"].unique())
+    python = next(iter(most(evidence.lines.begun_at(ran.drop_nulls()))), None)
+    subject, at, id_ = slow["primitive"][0], slow["at"].to_list(), "reference-implementation"
     # For other types oneDNN has nothing better, so no change of settings saves that.
-    saved = (total(half["duration_us"]) or 0.0) * _OF_REFERENCE * _waited_for(of_half)
-    subject, at = slow["primitive"][0], slow["at"].to_list()
-    python = next(iter(most(evidence.lines.begun_at(ran["at"].drop_nulls()))), None)
-    id_ = "reference-implementation"
-    yield Finding(id_, subject, slow.height, saved or None, at, facts, python)
+    claims = [_claim_primitives(evidence, half)] if half.height else []
+    yield Finding(id_, subject, slow.height, None, at, facts, python, claims)
+
+
+def _claim_primitives(evidence: Evidence, lines: pl.DataFrame) -> pl.DataFrame:
+    """Claim, of the calls in which these primitives ran, what float32 saves of their time."""
+    ran = rows(evidence.executions.frame[["call", "time", "end_time"]], lines["execution"])
+    per = lines.select(us="duration_us").hstack(ran[["call"]]).group_by("call").agg(pl.all().sum())
+    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
+    saved = pl.col("us") * _OF_REFERENCE * _waited_for(ran.unique())
+    return calls.select("thread", "begin", "end", us=saved).drop_nulls()
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
