@@ -11,6 +11,7 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.processes import several_processes
+from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.costs.first_calls import call_around, compile_times
@@ -26,6 +27,7 @@ _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
 _TINY_US = threshold("loop-overhead.tiny_us")
 _WORTH = threshold("loop-overhead.worth")
 _LEAST_SHAPES = threshold("new-shapes.least")
+_LEAST_COMPILED = threshold("new-shapes.least_compiled")
 _MORE = {"at": pl.Int64, "name": pl.String, "more": pl.Float64}
 _SETTINGS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 # What an iteration may take from the one before, and be done at once for all the same: counters,
@@ -139,8 +141,8 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that make oneDNN's primitives, and functions that XLA compiles, anew."""
     made = _made_again(evidence)
     compiled = _compiled_again(evidence)
-    for mine in (made, compiled):
-        if mine.height < _LEAST_SHAPES:
+    for mine, least in ((made, _LEAST_SHAPES), (compiled, _LEAST_COMPILED)):
+        if mine.height < least:
             continue
         took = float(mine["more"].sum())
         if took <= _WORTH * evidence.loop_time:
@@ -149,10 +151,11 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
         shapes = mine.group_by("name").len()["len"].max()
         facts: dict[str, Any] = {
             "compiled": by_xla,
+            "of_keras": not {*mine["name"]} - {*KERAS_STEPS},
             "shapes": shapes,
             "names": most(mine["name"]),
         }
-        if int(str(shapes)) < _LEAST_SHAPES:
+        if int(str(shapes)) < least:
             continue
         subject = most(mine["name"])[0]
         yield Finding("new-shapes", subject, mine.height, took, mine["at"].to_list(), facts)
