@@ -9,7 +9,7 @@ from tflogscope.grammar.load import packaged_toml
 
 
 def threshold(name: str) -> float:
-    """The number of a `[thresholds.SECTION]`: `input-bound.least_wait_us`."""
+    """The number of a `[thresholds.SECTION]`: `input-bound.least_wait`."""
     section, key = name.split(".")
     number: float = _thresholds()[section][key]["is"]
     return number

@@ -29,7 +29,7 @@ from tflogscope.model.links.linked import Linked
 
 _LEAST_RUNS = threshold("costs.least_runs")
 _STEADY_RUNS = threshold("costs.steady_runs")
-_CHEAP_US = threshold("costs.cheap_us")
+_CHEAP_US = threshold("costs.cheap")
 COLD = threshold("costs.cold_share")
 _OF_LINES = threshold("costs.lines_share")
 _RECORDS_A_LINE = threshold("costs.records_a_line")

@@ -13,7 +13,7 @@ from tflogscope.model.common.names import MERGED
 from tflogscope.model.ledger.owners import Claims
 from tflogscope.model.pipeline import Evidence
 
-RUNNING_US = threshold("dispatch.most_running_us")
+RUNNING_US = threshold("dispatch.most_running")
 AVOIDABLE = object()
 """In the place of a fact: the time that the ledger gives the finding."""
 CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"

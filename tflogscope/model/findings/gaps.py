@@ -31,9 +31,9 @@ _IDLE_SHARE = threshold("between-steps.idle_share")
 _HELD = threshold("between-steps.held_share")
 _FEW = threshold("between-steps.few_gaps")
 _PAUSE = threshold("loop.pause")
-_KERAS_US = threshold("between-steps.keras_us")
+_KERAS_US = threshold("between-steps.keras")
 _CALL_US = DISPATCH_US / 2
-_OP_US = threshold("between-steps.op_us")
+_OP_US = threshold("between-steps.op")
 _UNKNOWN_PACE = threshold("between-steps.unknown_pace")
 _MOST_PACE = threshold("between-steps.most_pace")
 

@@ -24,7 +24,7 @@ from tflogscope.model.pipeline import Evidence
 _LOOPS = ("NextIteration", "While", "StatelessWhile")
 _CONTROL = (*_LOOPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
 _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
-_TINY_US = threshold("loop-overhead.tiny_us")
+_TINY_US = threshold("loop-overhead.tiny")
 _WORTH = threshold("loop-overhead.worth")
 _LEAST_SHAPES = threshold("new-shapes.least")
 _LEAST_COMPILED = threshold("new-shapes.least_compiled")

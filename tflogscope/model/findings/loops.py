@@ -37,13 +37,13 @@ _STAGE = threshold("input-bound.stage_share")
 _ALONE = threshold("input-bound.alone_share")
 _UNSHOWN = threshold("input-bound.unshown_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
-_LEAST_RUN = threshold("input-bound.least_run_us")
+_LEAST_RUN = threshold("input-bound.least_run")
 _MAP = r"^Dataset_\w*?map_"  # python/data/ops: the name of a map's function begins so
 _IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("run_us") > _LEAST_RUN)
-_SPLIT_US = threshold("input-bound.split_us")
+_SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
 _QUICK = threshold("py-function.quick_share")
-_LEAST_WAIT = threshold("input-bound.least_wait_us")
+_LEAST_WAIT = threshold("input-bound.least_wait")
 
 
 def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:

@@ -32,10 +32,10 @@ _ON_BY_DEFAULT = r"DL Boost|bfloat16|AMX"
 _OF_PRODUCTS, _OF_OTHERS = {True: 0.9, False: 0.6}, 0.5
 # AVX512_BF16 alone was measured to be slower than float32.
 _BFLOAT16_CPU = r"(?i)\bAMX\b|amx_bf16"
-_LEAST_PRODUCT_US = threshold("bfloat16.least_product_us")
+_LEAST_PRODUCT_US = threshold("bfloat16.least_product")
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
-_LEAST_REORDER_US = threshold("reorders.least_us")
-_CALL_US = threshold("float64.call_us")
+_LEAST_REORDER_US = threshold("reorders.least")
+_CALL_US = threshold("float64.call")
 _HALF = r"(?:^|[ _:])f16:"  # a tensor of a primitive
 # Of reference code in float16, what is saved in float32: measured 0.93 for 8 small convolutions,
 # more for larger ones.

@@ -45,7 +45,7 @@ from tflogscope.model.ledger.tables import repeated_table, time_table
 from tflogscope.model.pipeline import Evidence
 
 WORTH_A_LOOK = threshold("warning.share")
-LEAST_WARNED_US = threshold("warning.least_us")
+LEAST_WARNED_US = threshold("warning.least")
 _UNSURE = threshold("warning.unsure_share")
 _LINES = 8  # of the evidence
 _LEAST_US = 1.0  # less is not worth a sentence, and is "0 µs" on screens

@@ -16,7 +16,7 @@ from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
 MUCH = threshold("verbose-lines.share")
-LEAST_US = threshold("verbose-lines.least_us")
+LEAST_US = threshold("verbose-lines.least")
 
 
 def verbose_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ RATIO = threshold("diff.ratio")
 RATIO_ALONE = threshold("diff.ratio_alone")
 _LEAST_RUNS = threshold("diff.least_runs")
 _LEAST_SHARE = threshold("diff.least_share")
-_LEAST_US = threshold("diff.least_us")
+_LEAST_US = threshold("diff.least")
 _BOTH = ("before", "after")
 TIMES = {"slower", "faster"}
 

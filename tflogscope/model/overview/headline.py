@@ -40,7 +40,7 @@ _NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _MAKING = ("tracing", "graph-passes", "first-runs")
-_WAITED_FOR, _LARGER = threshold("verdict.least_making_us"), threshold("verdict.larger")
+_WAITED_FOR, _LARGER = threshold("verdict.least_making"), threshold("verdict.larger")
 
 
 class Figure(NamedTuple):

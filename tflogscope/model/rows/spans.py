@@ -15,11 +15,11 @@ from tflogscope.model.common.frames import Integers, holds, is_among
 from tflogscope.model.common.names import CHECKPOINTS, NEXT
 from tflogscope.model.costs.costs import COLD, Price
 
-DISPATCH_US = threshold("dispatch.most_us")
+DISPATCH_US = threshold("dispatch.most")
 LEAST = threshold("loop.least_turns")
 _PAUSE = threshold("loop.pause")
 _FAR = 1 << 44  # beyond any `at`
-_USUAL_LINE_US = threshold("dispatch.line_us")
+_USUAL_LINE_US = threshold("dispatch.line")
 _HOOK = 1  # of the kinds of lines of `WithoutLog`, those of the hook about ops
 
 
