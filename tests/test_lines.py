@@ -87,7 +87,7 @@ def test_ops_have_the_line_that_asks_for_most(run: Run) -> None:
 
 def test_what_the_lines_asked_for_adds_up(run: Run) -> None:
     assert isinstance(run, LogRun)
-    timeline = run.timeline.with_columns(run.stages.costs.of_executions["cost_us"])
+    timeline = run.timeline.with_columns(run.stages.costs.known("steady_us").alias("cost"))
     ran = timeline.filter(pl.col("status") != "dead").drop_nulls("python")
     counts = {
         "eager": ran.filter(mode="eager", kind="op"),
@@ -97,7 +97,7 @@ def test_what_the_lines_asked_for_adds_up(run: Run) -> None:
         for mode, rows in counts.items():
             mine = rows.filter(python=line["python"])
             assert line[f"{mode}_runs"] == mine.height
-            time = mine["cost_us"]
+            time = mine["cost"]
             assert line[f"{mode}_us"] == (pytest.approx(time.sum()) if time.count() else None)
 
 

@@ -66,9 +66,9 @@ def test_analyze_names_the_lines_with_the_most_eager_time(
     path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert isinstance(run, LogRun)
-    cost = run.stages.costs.of_executions["cost_us"]
+    cost = run.stages.costs.known("steady_us")
     eager = run.timeline.with_columns(cost).filter(mode="eager", kind="op")
-    time = eager.group_by("python").agg(pl.col("cost_us").sum(), runs=pl.len())
+    time = eager.group_by("python").agg(pl.col("steady_us").sum(), runs=pl.len())
     counted = {line: (us, runs) for line, us, runs in time.rows()}
     shown = shown_lines(printed(capsys, "analyze", "--full", path))
     assert len(shown) == 5

@@ -137,9 +137,9 @@ def test_the_screen_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_python_code_ran_inside_calls_is_its_ops_without_calls(name: str) -> None:
     run = run_of(name)
     assert isinstance(run, LogRun)
-    timeline = run.timeline.with_columns(run.stages.costs.of_executions["cost_us"])
+    timeline = run.timeline.with_columns(run.stages.costs.known("steady_us"))
     inside = timeline.filter(mode="eager", kind="op").drop_nulls("call")
-    cost = inside["cost_us"]
+    cost = inside["steady_us"]
     assert (run.summary.nested.ops, run.summary.nested.ops_us) == (
         inside.height,
         round(cost.sum(), 3) if cost.count() else None,

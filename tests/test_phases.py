@@ -40,7 +40,7 @@ def test_each_phase_is_what_the_programs_clock_says(name: str) -> None:
 def test_phases_add_up_to_the_run(name: str) -> None:
     run = tflogscope.open_log(TIME / f"{name}.log.zst")
     began, last = read_moment(run.recorded_as, "started"), run.summary.recorded.last
-    last = [*run.events.messages("python_cost")["ended_us"].drop_nulls(), last][0]
+    last = [*run.events.messages("python_cost")["ended"].drop_nulls(), last][0]
     assert began is not None
     assert last is not None
     assert run.time["phase"].to_list() == list(PHASES)
@@ -51,7 +51,7 @@ def test_phases_add_up_to_the_run(name: str) -> None:
 def test_a_run_ends_before_python_and_tensorflow_clear_up() -> None:
     """The program had ended a second before its process did."""
     run = run_of("pyfunc__tf2.20.0")
-    (ended,) = run.events.messages("python_cost")["ended_us"]
+    (ended,) = run.events.messages("python_cost")["ended"]
     process_ended = read_moment(footer_of(run.events.spans[-1].tail), "ended")
     assert process_ended is not None
     assert ended < process_ended - 0.5e6

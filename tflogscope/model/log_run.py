@@ -134,7 +134,9 @@ class LogRun(Run):
             functions=lambda: summary.function_facts(self.functions, self.python_functions, of),
             rewriters=lambda: summary.rewriter_facts(self.events, of.linked, self.rewrites),
             lines=lambda: of.lines.facts(of.costs),
-            onednn=lambda: onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),
+            onednn=lambda: onednn_facts(
+                self.events, of.executions, of.linked, of.costs.known("work_us")
+            ),
             libraries=lambda: library_facts(of.linked),
             rewrites=lambda: summary.rewrite_facts(self.rewrites),
             eligible=lambda: summary.reason_facts(self.nodes),

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.calls.calls import ThreadTime, read_calls
+from tflogscope.model.calls.calls import read_calls
 from tflogscope.model.calls.python_functions import python_functions
 from tflogscope.model.calls.steps import read_steps
 from tflogscope.model.causes.causes import Causes, read_causes
@@ -36,7 +36,7 @@ from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 METRIC_UPDATE = "metric-update"
 """The rule of causes that fits a metric's update_state."""
 _EAGER = (
-    *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),
+    *("at", "end_at", "time", "end_time", "cost", "work_us", "call", "thread", "dispatch"),
     *("cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
@@ -86,6 +86,12 @@ class Evidence:
         """What each execution would have taken without the log."""
         calibrated = calibrated_of(self.recorded_as)
         return Costs(self.executions, self.linked, lambda: self.events.record_times, calibrated)
+
+    @cached_property
+    def line_price(self) -> float:
+        """What a line of the log cost its writer, in µs; 0 where the log doesn't say it."""
+        price, recorded = self.costs.price, self.recorded
+        return price.quick * recorded.records / recorded.lines if price else 0.0
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -184,14 +190,15 @@ class Evidence:
         """Calls of functions (`calls.read_calls`), with the Python function that each is of.
 
         More columns: python_function, traces, made_by (`Run.python_functions`); work_us, that of
-        its row in `timeline` (as printed where that is not known); log_us, what the log cost from
-        the call's `Executing op` on, which is no longer in took_us.
+        its row in `timeline` (as printed where that is not known); log, what the log cost from the
+        call's `Executing op` on, and wall_us, duration_us without it.
         """
         calls, same = read_calls(self.events, self.executions), self.python_functions
         costs = self.timeline.columns("duration_us", "work_us", rows=calls["row"])
-        log = (costs["duration_us"] - costs["work_us"]).fill_null(0).alias("log_us")
+        log = (costs["duration_us"] - costs["work_us"]).fill_null(0).alias("log")
         work = costs.select(pl.coalesce("work_us", "duration_us").alias("work_us"))
-        calls = calls.hstack([log, *work]).with_columns(took_us=(pl.col("took_us") - log).clip(0))
+        wall = (pl.col("duration_us") - pl.col("log")).clip(0)
+        calls = calls.hstack([log, *work]).with_columns(wall_us=wall)
         row = row_with(calls[["name"]], same[["name"]])
         return calls.hstack(rows(same[["python_function", "traces", "made_by"]], row))
 
@@ -203,11 +210,6 @@ class Evidence:
         )
         tracing = tracing_times(first, self.eager, self.events)
         return looked_up(first, tracing, "name")
-
-    @cached_property
-    def activity(self) -> ThreadTime:
-        """What the records show of each thread's time."""
-        return ThreadTime(self.events, self.instantiations)
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -253,7 +255,7 @@ class Evidence:
     @cached_property
     def loop_time(self) -> float:
         """What loops would have taken, in µs."""
-        return float(self.loops.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
+        return float(self.loops.select((pl.col("gap") + pl.col("work_us")).sum()).item())
 
     @cached_property
     def ended(self) -> bool:
@@ -264,11 +266,3 @@ class Evidence:
     def failures(self) -> pl.DataFrame:
         """What failed, each failure once (`failures.read_failures`)."""
         return read_failures(self.statuses)
-
-    @cached_property
-    def span_us(self) -> int | None:
-        """The time from the first execution to the last: importing TensorFlow is not in it."""
-        time, ends = self.executions.frame["time"], self.executions.frame["end_time"]
-        first = pl.Series([time.min(), self.calls["begin"].min()]).sort(nulls_last=True).item(0)
-        last = pl.Series([time.max(), ends.max()]).sort().item(-1)
-        return None if first is None or last is None else max(int(last - first), 0)

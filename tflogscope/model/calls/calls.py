@@ -7,12 +7,10 @@ say.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.common.frames import (
-    Integers,
     among,
     first_after,
     holds,
@@ -20,20 +18,17 @@ from tflogscope.model.common.frames import (
     rows,
     where,
 )
-from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import function_columns
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions
-from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.executions.servers import serves
-from tflogscope.model.executions.stack_traces import read_stack_traces
 
 
 def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
     """One row per call, in the order of the log.
 
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
-    begin_at (the line that enters it), begin, executing, end_at, end (µs), took_us (null: no
+    begin_at (the line that enters it), begin, executing, end_at, end (µs), duration_us (null: no
     end), status, before_us (where no record enters it, the time since the
     thread's record before), inside (the call whose Python code made it), nested (so, or inside
     another call).
@@ -63,7 +58,7 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
         status=pl.col("status").cast(pl.String),
         inside="inside",
         before_us="before_us",
-        took_us=pl.when(end >= begin).then(end - begin),
+        duration_us=pl.when(end >= begin).then(end - begin),
         nested=pl.col("inside").is_not_null() | holds(begin < reached),
     )
 
@@ -109,42 +104,3 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         begin_at=pl.when(entered).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
         before_us=pl.when(~entered).then(pl.col("own") - since),
     )
-
-
-class ThreadTime:
-    """What the records show of each thread's time."""
-
-    def __init__(self, events: Events, instantiations: Instantiations) -> None:
-        made = instantiations.spans[["thread", "time", "end_time"]]
-        self._made = _by_thread(made)
-        self._traces = _by_thread(read_stack_traces(events)[["thread", "since", "until"]])
-
-    def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
-        """How much of these windows, in µs, went into instantiating functions and eager ops.
-
-        The log's own stack traces are left out.
-        """
-        traces = _covered(self._traces, thread, since, until)
-        return max(_covered(self._made, thread, since, until) - traces, 0.0)
-
-
-_Spans = dict[object, tuple[Integers, Integers]]
-
-
-def _by_thread(spans: pl.DataFrame) -> _Spans:
-    """Begins and ends of spans, which have thread, begin and end."""
-    both = pl.DataFrame(spans.get_columns(), ["thread", "begin", "end"])
-    parts = both.drop_nulls().partition_by("thread", as_dict=True)
-    return {
-        thread: (part["begin"].to_numpy(), part["end"].to_numpy())
-        for (thread,), part in parts.items()
-    }
-
-
-def _covered(spans: _Spans, thread: Integers, since: Integers, until: Integers) -> float:
-    covered = 0
-    for number in np.unique(thread):
-        if number in spans:
-            mine = thread == number
-            covered += int(covered_within(*spans[number], since[mine], until[mine]).sum())
-    return float(covered)

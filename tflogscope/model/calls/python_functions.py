@@ -159,12 +159,12 @@ def traces_recorded(events: Events) -> pl.DataFrame:
     return traces.unique("name", keep="first", maintain_order=True).collect()
 
 
-def tracing_us(events: Events) -> pl.DataFrame:
-    """How long each function was traced, where `record` wrote it down: at, name, took_us."""
+def read_tracing(events: Events) -> pl.DataFrame:
+    """How long each function was traced, where `record` wrote it down: at, name, took (µs)."""
     records = events.messages("python_trace")
     took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
-    return records.select("at", name="function", took_us=took).filter(
-        pl.col("took_us").is_between(0, DAY_US)
+    return records.select("at", name="function", took=took).filter(
+        pl.col("took").is_between(0, DAY_US)
     )
 
 

@@ -71,13 +71,12 @@ class Costs:
 
     @cached_property
     def of_executions(self) -> pl.DataFrame:
-        """Three columns in µs, a row for each execution.
+        """Two columns in µs, a row for each execution.
 
         work_us: what this run would have taken. steady_us: the same, and for the first run of a
         node, an eager op or a function what its later runs say, since it also makes what they use.
         Null where no duration is known, where the log doesn't show what a record costs, and of
-        kernels that run a function, whose nodes have rows of their own. cost_us is what rankings
-        and shares go by: steady_us, or where the log shows no price the duration as it is printed.
+        kernels that run a function, whose nodes have rows of their own.
         """
         times = np.full((2, self._executions.frame.height), np.nan)
         if self.price is not None:
@@ -94,15 +93,13 @@ class Costs:
             if self.calibrated:
                 times = self._as_calibrated(times)
         table = pl.DataFrame({"work_us": times[0], "steady_us": times[1]}, nan_to_null=True)
-        table = table.select(rounded(pl.all()))
-        printed = self._executions.frame["duration_us"].cast(pl.Float64)
-        cost = printed if self.price is None else table["steady_us"]
-        return table.hstack([cost.alias("cost_us")])
+        return table.select(rounded(pl.all()))
 
-    @property
-    def own_us(self) -> pl.Series:
-        """What each run took by itself: work_us, or where no price is known as it is printed."""
-        return self.of_executions["cost_us" if self.price is None else "work_us"]
+    def known(self, name: str) -> pl.Series:
+        """A column of `of_executions`, or where no price is known the durations as printed."""
+        if self.price is not None:
+            return self.of_executions[name]
+        return self._executions.frame["duration_us"].cast(pl.Float64).alias(name)
 
     def clock(self, name: str) -> pl.Expr:
         """What later calls took without a log, by a column of full names; null: not known.

@@ -14,7 +14,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.times import DAY_US
-from tflogscope.model.calls.python_functions import tracing_us
+from tflogscope.model.calls.python_functions import read_tracing
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import (
     among,
@@ -105,7 +105,7 @@ def first_calls(
         )
     )
     others = pl.sum_horizontal("compile_us", "primitives_us", "traces_in_run")
-    run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log_us")
+    run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log")
     rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
     compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
     unmeasured = compiled & pl.col("compile_us").is_null()
@@ -132,7 +132,7 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.Data
     if traces.is_empty():
         return
     inside = traces.join(first.select("name", "call", "begin_at", call_at="at"), on="call")
-    before, took = pl.col("at") < pl.col("call_at"), pl.col("took_us")
+    before, took = pl.col("at") < pl.col("call_at"), pl.col("took")
     yield inside.filter(pl.col("at") > pl.col("begin_at")).select(
         "name",
         traces_us=took,
@@ -203,14 +203,14 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
 
     Else at least how long: from the first record that tracing writes. `first` are the first calls;
     `eager` the eager ops with their causes: at, end_at, thread, cause. The columns are name and
-    tracing_us, which is in took_us only as far as before_us is.
+    tracing_us, which is in wall_us only as far as before_us is.
 
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    recorded = tracing_us(events)
+    recorded = read_tracing(events)
     if recorded.height:
-        return recorded.unique("name", keep="first").select("name", tracing_us="took_us")
+        return recorded.unique("name", keep="first").select("name", tracing_us="took")
     is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
     folding = rows(events.runs, np.flatnonzero(is_folding))
     columns = ["at", "time", "site"]

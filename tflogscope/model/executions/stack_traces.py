@@ -43,7 +43,7 @@ def read_stack_traces(events: Events) -> pl.DataFrame:
 
 
 def stack_traces_of_calls(events: Events, executions: Executions) -> pl.DataFrame:
-    """Stack traces with what they were made for: at, took_us, call, around.
+    """Stack traces with what they were made for: at, took (µs), call, around.
 
     Each is of the eager op that its thread dispatches next, for it was instantiated then: `call` is
     the call that this op is, or is in; `around` the call whose Python code asked for it.
@@ -51,5 +51,5 @@ def stack_traces_of_calls(events: Events, executions: Executions) -> pl.DataFram
     traces, eager = read_stack_traces(events), executions.eager
     following = first_after(traces[["at", "thread"]], eager[["at", "thread"]])
     of = eager[["call"]].hstack([executions.calls_around.alias("around")])
-    took = (traces["until"] - traces["since"]).cast(pl.Float64).alias("took_us")
+    took = (traces["until"] - traces["since"]).cast(pl.Float64).alias("took")
     return traces[["at"]].hstack([*rows(of, following), took])

@@ -44,14 +44,13 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
     # A loop over data that begins or goes on there is not.
     data = pl.col("op").str.contains(_OF_DATA)
     inside = session & ~data if with_calls else pl.col("save")
-    op_us = pl.when("is_call").then(0.0).otherwise("own_us")
-    usual = op_us.median().over("before", "op")
-    around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
-    around += pl.min_horizontal(op_us, _MUCH * usual)
+    op = pl.when("is_call").then(0.0).otherwise("work_us")
+    most_gap = pl.min_horizontal("gap", _MUCH * pl.col("usual_gap"))
+    most_op = pl.min_horizontal(op, _MUCH * op.median().over("before", "op"))
     loop = pl.col("again") & pl.col("is_call").any().over("thread")
     mine = spans.filter(loop if with_calls else pl.lit(value=True), written | inside)
-    took = float(mine.select(around.sum()).item())
-    whole = float(mine.select((pl.col("gap_us") + op_us).sum()).item())
+    took = float(mine.select((most_gap + most_op).sum()).item())
+    whole = float(mine.select((pl.col("gap") + op).sum()).item())
     others = max(evidence.loop_time - took, 0.0)
     if took <= _WORTH * others:
         return
@@ -65,8 +64,7 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         "much": _MUCH,
     }
     subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
-    gap = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
-    claims = [claim_spans(mine, gap_us=gap, own_us=pl.min_horizontal(op_us, _MUCH * usual))]
+    claims = [claim_spans(mine, gap=most_gap, op=most_op)]
     count = sum(times) or runs
     yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
 

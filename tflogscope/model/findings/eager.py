@@ -69,7 +69,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     called = evidence.calls.filter(of_program)
     calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "op", "cost_us", "near", "rule", "dispatch"]].hstack(
+    placed = rest[["at", "op", "cost", "near", "rule", "dispatch"]].hstack(
         [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
@@ -80,12 +80,12 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     usual = pl.col("per_call").filter(again).max().over("near", "op")
     same = again | (pl.int_range(pl.len()).over("near", "op", "after") < usual)
     # Whatever runs between two training steps of Keras is a callback's.
-    stakes = measure_gaps(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
+    stakes = measure_gaps(evidence).filter(pl.col("idle") + pl.col("eager") > 0)
     of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())
     steady = placed.select(holds((pl.col("calls") > 1) & (often | of_fit) & same)).to_series()
     for ops in only(placed, steady).partition_by("near"):
         stake = stakes.filter(pl.col("function") == ops["near"][0])
-        if not (stake["idle_us"] > stake["eager_us"]).any():  # `between-steps` has it
+        if not (stake["idle"] > stake["eager"]).any():  # `between-steps` has it
             yield _steady(evidence, ops["near"][0], ops, stake)
     # A metric that is updated now and then costs little, whatever runs it.
     others = only(placed, ~steady & placed["rule"].ne_missing(METRIC_UPDATE))
@@ -119,7 +119,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     step_ops = _of_steps(placed, placed.filter(of_step))
     steps = _steps(placed, step_ops)
     work = step_ops.group_by("beside").agg(
-        products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("cost_us").sum()
+        products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("cost").sum()
     )
     per = (
         work.join(steps, on="beside", nulls_equal=True)
@@ -213,7 +213,7 @@ def _graph_work(evidence: Evidence) -> pl.DataFrame:
     products = evidence.nodes.filter(pl.col("op").str.contains(PRODUCTS))
     counted = products.group_by("function").agg(graph_products=pl.col("executions").sum())
     took = evidence.calls.group_by("function").agg(
-        calls=pl.len(), graph_took=pl.col("took_us").sum()
+        calls=pl.len(), graph_took=pl.col("wall_us").sum()
     )
     return took.join(counted, on="function", how="full", coalesce=True)
 
@@ -228,7 +228,7 @@ def _trained(evidence: Evidence, ops: pl.DataFrame) -> Finding:
 
 def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
     """A finding about eager ops, with the time that a graph saves; else that which they took."""
-    took = total(ops["cost_us"])
+    took = total(ops["cost"])
     of_keras = id_ == "run-eagerly" or subject in KERAS_STEPS
     at = ops["at"]
     if id_ in _WHOLE:
@@ -332,7 +332,7 @@ def _time_of_stack_traces(evidence: Evidence, function: str) -> float:
     """Time for the log's own stack traces in what Python code asked for inside a function."""
     around = evidence.calls["call"].filter(evidence.calls["function"] == function)
     traces = stack_traces_of_calls(evidence.events, evidence.executions)
-    return float(traces["took_us"].filter(is_among(traces["around"], around)).sum())
+    return float(traces["took"].filter(is_among(traces["around"], around)).sum())
 
 
 def _called(evidence: Evidence, function: str) -> int:
@@ -360,8 +360,8 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
     if stake.is_empty() or finding.facts["saved"] is None:
         return finding
     # With the Python code around them; of callbacks all that they do.
-    idle = claim_gaps(evidence, stake, "idle_us")
-    of_ops = [claim_gaps(evidence, stake, "eager_us")] if stake["fit"].any() else finding.claims
+    idle = claim_gaps(evidence, stake, "idle")
+    of_ops = [claim_gaps(evidence, stake, "eager")] if stake["fit"].any() else finding.claims
     facts = {**finding.facts, "saved": None, "with": AVOIDABLE}
     return finding._replace(claims=[*of_ops, idle], facts=facts)
 

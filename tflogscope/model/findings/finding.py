@@ -41,12 +41,12 @@ class Finding(NamedTuple):
 
 
 def claim_spans(
-    spans: pl.DataFrame, *, gap_us: pl.Expr | None = None, own_us: pl.Expr | None = None
+    spans: pl.DataFrame, *, gap: pl.Expr | None = None, op: pl.Expr | None = None
 ) -> pl.DataFrame:
-    """Claim so much of the gap before each of these spans, and of the op or call itself."""
+    """Claim so many µs of the gap before each of these spans, and of the op or call itself."""
     parts = [
         spans.select("thread", begin=begin, end=end, us=us.cast(pl.Float64))
-        for begin, end, us in (("since", "begin", gap_us), ("begin", "end", own_us))
+        for begin, end, us in (("since", "begin", gap), ("begin", "end", op))
         if us is not None
     ]
     return pl.concat(parts)
@@ -72,12 +72,11 @@ def claim_overhead(evidence: Evidence, at: pl.Series, *, of_keras: bool) -> pl.D
     """
     mine = only(evidence.spans, is_among(evidence.spans["at"], at))
     if evidence.costs.price is None:
-        return claim_spans(mine, own_us=pl.lit(None))
-    python_us = pl.lit(0.0) if of_keras else pl.col("python_us")
+        return claim_spans(mine, op=pl.lit(None))
     # Before the first op after a call Keras' loop may have run.
-    python_us = pl.when(pl.col("after_call")).then("python_us").otherwise(python_us)
+    of_program = pl.col("is_python") & (pl.col("after_call") | pl.lit(not of_keras))
     # Of a single gap that is longer the program paused.
-    around = (pl.min_horizontal("gap_us", "most_us") - python_us).clip(0)
+    around = pl.when(~of_program).then(pl.min_horizontal("gap", "most_gap")).otherwise(0.0)
     # A first run makes the kernel, which a graph makes as well.
-    running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
-    return claim_spans(mine, gap_us=around, own_us=running)
+    running = (pl.col("work_us") - pl.col("cost")).clip(0, RUNNING_US)
+    return claim_spans(mine, gap=around, op=running)

@@ -18,6 +18,7 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.servers import serves
+from tflogscope.model.executions.stack_traces import read_stack_traces
 from tflogscope.model.findings.checkpoints import SAVING
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import python_of_data
@@ -53,9 +54,9 @@ def read_gaps(evidence: Evidence) -> Gaps:
     functions are theirs. Elsewhere a gap has no call of another function in it.
 
     Columns: name, function, thread, at (of the call after it), last_at, last_end, begin, of_keras,
-    pauses (of that name, how many were left out), and in µs, without the log, eager_us (what a
-    graph saves of the program's eager ops) and idle_us (what no record covers, less what
-    TensorFlow or Keras itself needs from one call to the next).
+    pauses (of that name, how many were left out), and in µs, without the log, eager (what a graph
+    saves of the program's eager ops) and idle (what no record covers, less what TensorFlow or Keras
+    itself needs from one call to the next).
     """
     pace = evidence.without_log.python_pace or _UNKNOWN_PACE
     outer = evidence.calls.lazy().filter(~pl.col("nested")).sort("begin_at")
@@ -79,7 +80,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     gaps = _apart(between.filter(pl.col("follows") & (pl.col("gap") > 0)))
     spans = _spans(evidence, gaps, pace)
     per = spans.group_by("gap_at").agg(
-        pl.col("eager_us", "asked_us", "idle_us").sum(),
+        pl.col("eager", "for_callback", "idle").sum(),
         epoch=((pl.col("op") == MAKE_ITERATOR) & ~pl.col("known")).any(),
         saved=pl.col("saved").any(),
         asked=pl.col("asked").any(),
@@ -87,7 +88,9 @@ def read_gaps(evidence: Evidence) -> Gaps:
     )
     gaps = gaps.join(per, left_on="at", right_on="gap_at", maintain_order="left")
     # What a callback that writes a checkpoint asks for is in `checkpoints`.
-    gaps = gaps.with_columns(asked_us=pl.when(~pl.col("saved")).then("asked_us").otherwise(0.0))
+    gaps = gaps.with_columns(
+        for_callback=pl.when(~pl.col("saved")).then("for_callback").otherwise(0.0)
+    )
     usual = pl.col("gap").median().over("name")
     # Where a callback calls functions after most steps, what makes an iterator is that.
     often = (pl.col("epoch") & pl.col("asked")).mean().over("name") >= _STEADY
@@ -95,16 +98,16 @@ def read_gaps(evidence: Evidence) -> Gaps:
     # A column of its own: polars takes the square of the groups for `over` within `over`.
     gaps = gaps.with_columns(steady=((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~epoch)
     steady = pl.col("steady")
-    busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * _KERAS_US * pace)
-    own_us = pl.when("of_keras").then(_KERAS_US * min(pace, _MOST_PACE)).otherwise(0.0)
-    idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
+    busy = ~pl.col("of_keras") | (pl.col("idle").median().over("name") > 2 * _KERAS_US * pace)
+    of_loop = pl.when("of_keras").then(_KERAS_US * min(pace, _MOST_PACE)).otherwise(0.0)
+    idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle") - of_loop).clip(0)
     # Where a callback's eager ops are unexpected, all that it asks for is part of these.
-    gaps = gaps.with_columns(of_ops=pl.col("eager_us").sum().over("name") > 0)
-    of_ops = pl.when("of_ops").then("asked_us").otherwise(0.0)
+    gaps = gaps.with_columns(of_ops=pl.col("eager").sum().over("name") > 0)
+    of_ops = pl.when("of_ops").then("for_callback").otherwise(0.0)
     gaps = gaps.with_columns(
         pauses=(~steady).sum().over("name"),
-        eager_us=pl.col("eager_us") + of_ops,
-        idle_us=idle.fill_null(0) + pl.col("asked_us") - of_ops,
+        eager=pl.col("eager") + of_ops,
+        idle=idle.fill_null(0) + pl.col("for_callback") - of_ops,
     )
     kept = gaps.filter(steady | pl.col("known"))
     return Gaps(kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans)
@@ -134,8 +137,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     """The spans in gaps.
 
     at, op, thread, since, begin, end, gap_at (which gap), asked (by a callback: it could be left
-    out altogether), known (the stack says so); eager_us (what is at stake of unexpected eager ops),
-    asked_us (of others that a callback asked for), idle_us.
+    out altogether), known (the stack says so); in µs eager (what is at stake of unexpected eager
+    ops), for_callback (of others that a callback asked for), idle.
     """
     judged = evidence.unexpected["at"]
     at = evidence.spans["at"]
@@ -150,28 +153,28 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
     by_callback = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
     # Kernels of other loops run in a graph as well.
-    running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
-    dispatch = pl.min_horizontal("gap_us", pl.lit(DISPATCH_US * pace))
-    long = pl.col("usual_us") > DISPATCH_US * pace
+    running = (pl.col("work_us") - pl.col("cost")).clip(0, RUNNING_US)
+    dispatch = pl.min_horizontal("gap", pl.lit(DISPATCH_US * pace))
+    long = pl.col("usual_gap") > DISPATCH_US * pace
     own_pace = min(pace, _MOST_PACE)
     call = pl.when("is_call").then(_CALL_US * own_pace).otherwise(_OP_US * own_pace)
-    idle = pl.when(long).then((pl.col("gap_us") - call).clip(0)).otherwise(0.0)
+    idle = pl.when(long).then((pl.col("gap") - call).clip(0)).otherwise(0.0)
     of_eager = pl.when("judged").then(dispatch).otherwise(0.0)
     # Half of what Keras itself does between two steps comes before its callbacks.
     before_callbacks = pl.when("after_call").then(_KERAS_US * own_pace / 2).otherwise(0.0)
-    asked_gap = (pl.col("gap_us") - before_callbacks).clip(0)
-    both = both.with_columns(all_of_it=asked_gap + pl.col("own_us"))
+    asked_gap = (pl.col("gap") - before_callbacks).clip(0)
+    both = both.with_columns(all_of_it=asked_gap + pl.col("work_us"))
     return both.select(
         *("at", "op", "gap_at", "thread", "since", "begin", "end"),
         "saved",
         asked=by_callback,
         known=by_callback & pl.col("known"),
-        eager_us=pl.when("judged")
+        eager=pl.when("judged")
         .then(pl.when("fit").then("all_of_it").otherwise(of_eager + running))
         .otherwise(0.0),
-        asked_us=pl.when(by_callback & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
-        idle_us=pl.when(~by_callback)
-        .then(pl.when("of_keras").then(pl.col("gap_us") - of_eager).otherwise(idle))
+        for_callback=pl.when(by_callback & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
+        idle=pl.when(~by_callback)
+        .then(pl.when("of_keras").then(pl.col("gap") - of_eager).otherwise(idle))
         .fill_null(0.0),
     ).collect()
 
@@ -180,37 +183,37 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 def measure_gaps(evidence: Evidence) -> pl.DataFrame:
     """What the gaps of each function have at stake.
 
-    name, function, fit, eager_us, idle_us, inside. Gaps in which Python code of tf.data ran all the
+    name, function, fit, eager, idle, inside (µs). Gaps in which Python code of tf.data ran all the
     while are not idle (`claim_held_up`). Threads that all call one function wait for requests, or
     for each other; it is left out, and so is what threads call that serve (`serving_findings`).
     """
     serving = pl.col("thread").is_in(serving_threads(evidence))
     calls = evidence.calls.lazy().filter(~pl.col("nested"), ~serving).group_by("name")
     of = calls.agg(
-        inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
+        inside=pl.col("wall_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
     gaps = read_gaps(evidence).steady
-    held = covered_within(*python_of_data(evidence), *_windows(gaps)[1:])
+    held = covered_within(*python_of_data(evidence), *_windows(gaps))
     per = (
         gaps.lazy()
         .with_columns(held=held)
         .group_by("name", "function", "fit", maintain_order=True)
         .agg(
-            pl.col("eager_us", "idle_us", "held", "gap").sum(),
-            usual_us=pl.col("idle_us").median() * pl.len(),
+            pl.col("eager", "idle", "held", "gap").sum(),
+            usual=pl.col("idle").median() * pl.len(),
             gaps=pl.len(),
         )
     )
     per = per.join(of, on="name", maintain_order="left")
-    steady = pl.when(pl.col("gaps") < _FEW).then("usual_us").otherwise("idle_us")
+    steady = pl.when(pl.col("gaps") < _FEW).then("usual").otherwise("idle")
     much = steady > _IDLE_SHARE * pl.col("inside")
     is_held = pl.col("held") > _HELD * pl.col("gap")
-    idle = pl.when(much & ~is_held).then("idle_us").otherwise(0.0)
-    return per.with_columns(idle_us=idle).drop("held", "gap", "usual_us", "gaps").collect()
+    idle = pl.when(much & ~is_held).then("idle").otherwise(0.0)
+    return per.with_columns(idle=idle).drop("held", "gap", "usual", "gaps").collect()
 
 
 def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Claim `eager_us` or `idle_us` of the gaps of functions (rows of `measure_gaps`).
+    """Claim `eager` or `idle` of the gaps of functions (rows of `measure_gaps`).
 
     Each span in a gap has what it added to that: of what a callback asked for all, else the gap
     before it.
@@ -220,13 +223,13 @@ def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataF
     gaps = gaps.filter(pl.col("name").is_in(names.implode()))
     of_ops = pl.col("of_ops")
     added = {
-        "eager_us": pl.col("eager_us") + pl.when(of_ops).then("asked_us").otherwise(0.0),
-        "idle_us": pl.col("idle_us") + pl.when(of_ops).then(0.0).otherwise("asked_us"),
+        "eager": pl.col("eager") + pl.when(of_ops).then("for_callback").otherwise(0.0),
+        "idle": pl.col("idle") + pl.when(of_ops).then(0.0).otherwise("for_callback"),
     }[column]
     of_gap = gaps.select(pl.col(column).alias("of_gap"), "of_ops", gap_at="at")
     claimed = spans.join(of_gap, on="gap_at", maintain_order="left").with_columns(us=added)
     share = pl.col("of_gap") / pl.col("us").sum().over("gap_at")
-    whole = pl.col("asked") | (pl.col("eager_us") > 0)
+    whole = pl.col("asked") | (pl.col("eager") > 0)
     return claimed.filter(pl.col("us") > 0).select(
         "thread",
         begin="since",
@@ -243,7 +246,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
     if serves(evidence.events):  # it waits for requests
         return
     idle = measure_gaps(evidence).filter(
-        (pl.col("idle_us") > pl.col("eager_us")) & ~pl.col("function").is_in(list(trained_beside))
+        (pl.col("idle") > pl.col("eager")) & ~pl.col("function").is_in(list(trained_beside))
     )
     for per in idle.to_dicts():
         gaps, spans = read_gaps(evidence)
@@ -251,14 +254,14 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         spans = spans.filter(pl.col("gap_at").is_in(mine["at"].implode()))
         # Of callbacks their ops say where they are; elsewhere the op behind most of the time does.
         by_callback = spans.filter("asked")
-        most_idle = spans.group_by("op").agg(pl.col("idle_us").sum(), "at")
-        behind = most_idle.sort("idle_us", "op", descending=[True, False]).row(0, named=True)
+        most_idle = spans.group_by("op").agg(pl.col("idle").sum(), "at")
+        behind = most_idle.sort("idle", "op", descending=[True, False]).row(0, named=True)
         facts = {
             "behind": behind["op"],
             "constant": behind["op"] == "_EagerConst",
             **_filled(evidence, _inside(evidence, mine), mine),
             "idle": AVOIDABLE,
-            **_waits(evidence, spans["at"], per["idle_us"]),
+            **_waits(evidence, spans["at"], per["idle"]),
             "of_keras": bool(mine["of_keras"][0]),
             "by_callback": bool(spans["known"].any()),
             "inside": per["inside"],
@@ -267,17 +270,17 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         }
         at = by_callback["at"].to_list() or behind["at"]
         stake = idle.filter(name=per["name"])
-        claims = [claim_gaps(evidence, stake, "idle_us"), claim_gaps(evidence, stake, "eager_us")]
+        claims = [claim_gaps(evidence, stake, "idle"), claim_gaps(evidence, stake, "eager")]
         yield Finding("between-steps", per["function"], mine.height, None, at, facts, claims=claims)
 
 
-def _waits(evidence: Evidence, at: pl.Series, idle_us: float) -> dict[str, Any]:
+def _waits(evidence: Evidence, at: pl.Series, idle: float) -> dict[str, Any]:
     """Whether the gaps before spans are a wait for the most, and for how long Python computed."""
     spans = evidence.computed
     if spans.is_empty():
         return {"waits": False}
     mine = only(spans, is_among(spans["at"], at))
-    return {"waits": mine["waited_us"].sum() > idle_us / 2, "ran": mine["computed_us"].sum()}
+    return {"waits": mine["waited"].sum() > idle / 2, "ran": mine["computed"].sum()}
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
@@ -289,16 +292,31 @@ def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
     return only(ops, ops["time"] < until)
 
 
-def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
-    thread, since, until = (gaps[name].to_numpy() for name in ("thread", "last_end", "begin"))
-    return thread, since, until
+def _time_of_making(evidence: Evidence, gaps: pl.DataFrame) -> float:
+    """How much of the gaps of one thread, in µs, went into making functions and eager kernels.
+
+    The log's own stack traces are left out.
+    """
+
+    def within(spans: pl.DataFrame, begin: str, end: str) -> float:
+        mine = spans.filter(thread=gaps["thread"][0]).drop_nulls([begin, end])
+        since, until = _windows(gaps)
+        covered = covered_within(mine[begin].to_numpy(), mine[end].to_numpy(), since, until)
+        return float(covered.sum())
+
+    made = within(evidence.instantiations.spans, "time", "end_time")
+    return max(made - within(read_stack_traces(evidence.events), "since", "until"), 0.0)
+
+
+def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers]:
+    return gaps["last_end"].to_numpy(), gaps["begin"].to_numpy()
 
 
 def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[str, Any]:
     """What ran eagerly in the gaps of a function, and who can have asked for it."""
     if ops.is_empty():
         return {}
-    time, made_us = total(ops["cost_us"]), evidence.activity.made_us(*_windows(gaps))
+    time, made = total(ops["cost"]), _time_of_making(evidence, gaps)
     callback: list[str] = []
     if gaps["of_keras"][0]:
         never = pl.col("judged_by").is_in(causes_that_count("never"))
@@ -306,6 +324,6 @@ def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[s
     return {
         "ops": ops.height,
         "ops_us": time,
-        "kernels_us": made_us if made_us > (time or 0.0) else None,
+        "kernels_us": made if made > (time or 0.0) else None,
         "callback": callback,
     }

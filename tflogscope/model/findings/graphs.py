@@ -57,12 +57,12 @@ def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
         return
     nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["steady_us"].sum())
     for mine in nodes.partition_by("function", maintain_order=True):
-        tiny = mine.filter(pl.col("took_us") < _TINY_US * pl.col("runs"))
-        took, whole = float(tiny["took_us"].sum()), float(mine["took_us"].sum())
+        tiny = mine.filter(pl.col("steady_us") < _TINY_US * pl.col("runs"))
+        took, whole = float(tiny["steady_us"].sum()), float(mine["steady_us"].sum())
         if took <= max(whole / 2, least) or _is_recurrent(mine):
             continue
         of_control = tiny.filter(pl.col("op").is_in(_CONTROL))
-        tiny = tiny.sort("took_us", descending=True)
+        tiny = tiny.sort("steady_us", descending=True)
         name = str(tiny["node"][0])
         facts = {
             "least": _TINY_US,
@@ -80,7 +80,7 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
     """Nodes that run again and again in one call.
 
     Columns: function, node, op, inputs, runs, iterations (how often half of the nodes ran),
-    took_us, at (of the first run).
+    steady_us, at (of the first run).
     """
     executions, frame = evidence.executions, evidence.executions.frame
     signatures = executions.signatures
@@ -92,14 +92,14 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
     ran = rows(frame[["call", "definition", "signature", "at"]], row)
     ran = ran.hstack([rows(evidence.costs.of_executions["steady_us"], row)])
     per = ran.group_by("call", "definition", "signature").agg(
-        pl.col("at").min(), runs=pl.len(), took_us=pl.col("steady_us").sum()
+        pl.col("at").min(), pl.col("steady_us").sum(), runs=pl.len()
     )
     per = per.filter(pl.col("runs") >= _LEAST_ITERATIONS)
     functions = evidence.calls.select(pl.col("call").cast(per["call"].dtype), "function")
     nodes = (
         per.join(functions, on="call")
         .group_by("function", "definition", "signature")
-        .agg(pl.col("at").min(), pl.col("runs", "took_us").sum())
+        .agg(pl.col("at").min(), pl.col("runs", "steady_us").sum())
         .with_columns(iterations=pl.col("runs").median().over("function").cast(pl.Int64))
         .sort("at")
     )
@@ -170,13 +170,13 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     ran = rows(executions.frame[["at", "definition", "signature"]], execution).hstack(
         [
             *last_primitives(evidence, execution),
-            rows(evidence.costs.own_us, execution).alias("own_us"),
+            rows(evidence.costs.known("work_us"), execution),
             linked["primitive_us"],
         ]
     )
     is_call = executions.signatures["kind"] == "call"
     what = ("definition", "signature")
-    around = pl.col("own_us") - pl.col("primitive_us")
+    around = pl.col("work_us") - pl.col("primitive_us")
     ran = only(ran, ~is_call[ran["signature"]]).sort("at")
     # dnnl_sgemm, which Eigen's contraction calls for each of its blocks, keeps no primitive.
     ran = ran.filter(pl.col("primitive") != "gemm_api")

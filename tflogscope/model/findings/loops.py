@@ -39,7 +39,7 @@ _UNSHOWN = threshold("input-bound.unshown_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _LEAST_RUN = threshold("input-bound.least_run")
 _MAP = r"^Dataset_\w*?map_"  # python/data/ops: the name of a map's function begins so
-_IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("run_us") > _LEAST_RUN)
+_IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("per_run") > _LEAST_RUN)
 _SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
 _QUICK = threshold("py-function.quick_share")
@@ -96,7 +96,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "steps": steps or None,
         "generator": generator,
         "stage": slow and {"generator": generator, "decode": slow["op"], "mapped": mapped},
-        "stage_us": slow.get("took_us"),
+        "stage_us": slow.get("steady_us"),
         "again": epochs if again else None,
         "serial": serial and not wide,
         "wide": wide,
@@ -141,7 +141,7 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
     """
     waits, waited = _waits(evidence), total_wait(evidence)
     share = min(time / waited, 1.0) if waited else 0.0
-    windows = waits.select("thread", begin="time", end="end_time", us=pl.col("wait_us") * share)
+    windows = waits.select("thread", begin="time", end="end_time", us=pl.col("wait") * share)
     loops = windows.group_by("thread").agg(pl.col("begin").min(), pl.col("end").max())
     more = max(time - waited, 0.0)
     return [windows.drop_nulls(), loops.with_columns(us=more / max(loops.height, 1)).drop_nulls()]
@@ -150,7 +150,7 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
     slowest = _slowest(_stages(evidence))
-    return slowest if slowest and slowest["took_us"] >= _STAGE * total_wait(evidence) else {}
+    return slowest if slowest and slowest["steady_us"] >= _STAGE * total_wait(evidence) else {}
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
@@ -207,17 +207,17 @@ def avoidable_wait(evidence: Evidence) -> float:
     passed = waits.select(pl.col("time").diff()).filter(
         pl.col("time") <= _PAUSE * pl.col("time").median()
     )
-    step = thread.filter(pl.col("gap_us") <= _PAUSE * pl.col("most_us"))
-    step_us = float(step.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
+    step = thread.filter(pl.col("gap") <= _PAUSE * pl.col("most_gap"))
+    took = float(step.select((pl.col("gap") + pl.col("work_us")).sum()).item())
     price = evidence.costs.price
     nodes = int(evidence.nodes.filter(pl.col("flavour") == "dataset")["executions"].sum())
     of_data = 2 * nodes * (price.usual if price else 0.0)
-    waited = wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
-    slow = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
+    waited = wait + max(float(passed["time"].sum()) - took - of_data, 0.0)
+    slow = next(iter(_stages(evidence).to_dicts()), {"steady_us": 0.0})
     # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
-    hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
+    hidden = slow["steady_us"] - (took - wait) if one_by_one else 0.0
     if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
         return max(hidden, 0.0)
     return min(max(waited, hidden), evidence.loop_time)
@@ -245,7 +245,7 @@ def input_bound(evidence: Evidence) -> bool:
 
 def total_wait(evidence: Evidence) -> float:
     """How long the program waited for data, in µs."""
-    return float(_waits(evidence)["wait_us"].sum())
+    return float(_waits(evidence)["wait"].sum())
 
 
 def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.DataFrame]:
@@ -265,9 +265,9 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
     )
     gap, excess = (
         (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
-        for name in ("gap_us", "own_us")
+        for name in ("gap", "work_us")
     )
-    excess = pl.when(pl.col("op").str.contains(NEXT)).then("own_us").otherwise(excess)
+    excess = pl.when(pl.col("op").str.contains(NEXT)).then("work_us").otherwise(excess)
     more = loop.select("thread", "since", "end", us=gap + excess, ran=pl.Series(ran))
     more = more.filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
@@ -290,7 +290,7 @@ def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
 
 @once
 def _waits(evidence: Evidence) -> pl.DataFrame:
-    """What got an element for the program: at, time, end_time, thread, wait_us, eager.
+    """What got an element for the program: at, time, end_time, thread, wait (µs), eager.
 
     Longer waits are left out: an epoch begins, buffers are filled.
     """
@@ -299,50 +299,50 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     signatures = evidence.executions.signatures
     is_next = (signatures["mode"] == "graph") & signatures["op"].str.contains(NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
-    took = rows(evidence.costs.own_us, pl.Series(row))
+    took = rows(evidence.costs.known("work_us"), pl.Series(row))
     names = ["at", "time", "end_time", "thread", "call"]
-    nodes = rows(frame[names], row).with_columns(took.alias("wait_us"), eager=False)
+    nodes = rows(frame[names], row).with_columns(took.alias("wait"), eager=False)
     # The program waits on the thread that called.
     calls = evidence.calls.select(pl.col("call").cast(pl.UInt32), of="thread").drop_nulls("call")
     calls = first_of_each(calls, "call")
     nodes = looked_up(nodes, calls, "call").with_columns(thread=pl.coalesce("of", "thread"))
     nodes = nodes.drop("call", "of")
-    waited = eager.lazy().select(*names[:-1], wait_us="cost_us", eager=True)
-    every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait_us"])
+    waited = eager.lazy().select(*names[:-1], wait="cost", eager=True)
+    every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait"])
     both = every.sort("at").collect()
-    usual = both.select(pl.median("wait_us")).item() or 0.0
-    return only(both, both["wait_us"] <= _PAUSE * usual)
+    usual = both.select(pl.median("wait")).item() or 0.0
+    return only(both, both["wait"] <= _PAUSE * usual)
 
 
 @once
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, took_us, run_us (of one run), python, op (decoding), random (no epoch is like
+    function, steady_us, per_run (µs of one run), python, op (decoding), random (no epoch is like
     another), alone (the share of it that runs on one thread: other kernels of more than 100 µs are
     split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
     """
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
-        took_us=pl.col("steady_us").sum(),
+        pl.col("steady_us").sum(),
         runs=pl.col("executions").sum(),
         calls=pl.col("executions").max(),
     )
-    by_op = by_op.sort("took_us", "op", descending=[True, False])
+    by_op = by_op.sort("steady_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
-    alone = slow | (pl.col("took_us") < _SPLIT_US * pl.col("runs"))
+    alone = slow | (pl.col("steady_us") < _SPLIT_US * pl.col("runs"))
     return (
         by_op.group_by("function", maintain_order=True)
         .agg(
+            pl.col("steady_us").sum(),
             python=pl.col("op").str.contains(PYTHON_OPS).any(),
             op=pl.col("op").filter(slow).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
-            alone=pl.col("took_us").filter(alone).sum() / pl.col("took_us").sum(),
-            took_us=pl.col("took_us").sum(),
-            run_us=pl.col("took_us").sum() / pl.col("calls").max(),
+            alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
+            per_run=pl.col("steady_us").sum() / pl.col("calls").max(),
         )
-        .sort("took_us", "function", descending=[True, False])
+        .sort("steady_us", "function", descending=[True, False])
         .collect()
     )
 
@@ -385,13 +385,13 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         | of_step
     )
     of_loop = only(spans, spans["again"] & ~left_out)
-    long = of_loop.filter(pl.col("python_us") > 0)
-    took = float(long["python_us"].sum())
-    work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())
+    long = of_loop.filter("is_python", pl.col("gap") > 0)
+    took = float(long["gap"].sum())
+    work = float(of_loop["cost"].filter(~of_loop["is_call"]).sum())
     if long.height < LEAST or took <= _WORTH * evidence.loop_time:
         return
-    top = long.group_by("before", "op").agg(pl.col("python_us").sum(), at=pl.col("at").first())
-    first = top.sort("python_us", "at", descending=[True, False]).row(0, named=True)
+    top = long.group_by("before", "op").agg(pl.col("gap").sum(), at=pl.col("at").first())
+    first = top.sort("gap", "at", descending=[True, False]).row(0, named=True)
     facts: dict[str, Any] = {
         "work": work,
         "before": first["before"],
@@ -399,6 +399,6 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         "wall": evidence.loop_time,
     }
     at = long.filter((pl.col("op") == first["op"]) & (pl.col("before") == first["before"]))["at"]
-    claims = [claim_spans(long, gap_us=pl.col("python_us"))]
+    claims = [claim_spans(long, gap=pl.col("gap"))]
     subject = str(first["op"])
     yield Finding("python-overhead", subject, long.height, None, at.to_list(), facts, claims=claims)

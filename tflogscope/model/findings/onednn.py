@@ -92,9 +92,9 @@ def _time_of_later(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame)
     A first run makes what later ones use again.
     """
     executions = evidence.executions
-    frame = executions.frame.hstack([evidence.costs.of_executions["cost_us"]])
+    frame = executions.frame.hstack([evidence.costs.known("steady_us").alias("cost")])
     of_nodes = frame.filter(pl.col("definition").is_not_null())
-    ran = of_nodes[["at", "cost_us"]].hstack(
+    ran = of_nodes[["at", "cost"]].hstack(
         [
             rows(executions.steps["name"], of_nodes["step_row"]),
             rows(executions.runs.definitions["node"], of_nodes["definition"]),
@@ -103,7 +103,7 @@ def _time_of_later(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame)
     ran = ran.join(nodes, on=["name", "node"], how="semi", nulls_equal=True)
     later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
     again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
-    return total(pl.concat([later["cost_us"], again["cost_us"]]))
+    return total(pl.concat([later["cost"], again["cost"]]))
 
 
 def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
@@ -325,11 +325,11 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     if isa is None or not re.search(_BFLOAT16_CPU, isa):
         return
     runs = _float_products(evidence)
-    if not (runs["took_us"] >= _LEAST_PRODUCT_US).any():
+    if not (runs["took"] >= _LEAST_PRODUCT_US).any():
         return
     what = ("definition", "signature", "problem")
     later = runs.filter(pl.col("at") > pl.col("at").min().over(what))
-    long = later.filter(pl.col("took_us").median().over(what) >= _LEAST_PRODUCT_US)
+    long = later.filter(pl.col("took").median().over(what) >= _LEAST_PRODUCT_US)
     if long.is_empty():
         return
     facts = {
@@ -338,7 +338,7 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
         "least": _LEAST_PRODUCT_US,
     }
     # What bfloat16 takes depends on shapes and layouts: a trial says it, no log in float32.
-    facts["took"] = total(long["took_us"])
+    facts["took"] = total(long["took"])
     yield Finding("bfloat16", isa, long.height, None, long["at"].to_list(), facts)
 
 
@@ -354,7 +354,7 @@ def last_primitives(evidence: Evidence, execution: pl.Series) -> pl.DataFrame:
 def _float_products(evidence: Evidence) -> pl.DataFrame:
     """Runs of matrix products on oneDNN in float32, in graphs and eager.
 
-    Columns: at, definition, signature, problem, op, took_us.
+    Columns: at, definition, signature, problem, op, took (µs).
     """
     executions, kernels = evidence.executions, evidence.eager_kernel_of
     signatures, inside = executions.signatures, evidence.linked.executions
@@ -364,14 +364,14 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
     ran = rows(executions.frame, execution)
     types = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     of_eager = row_with(ran[["dispatch"]].cast(pl.Int64), kernels[["dispatch"]])
-    own_us = rows(inside["primitive_us"], row_with(execution.to_frame(), inside[["execution"]]))
+    inside_op = rows(inside["primitive_us"], row_with(execution.to_frame(), inside[["execution"]]))
     products = ran.select(
         "at",
         "definition",
         "signature",
         problem=last_primitives(evidence, execution)["problem"],
         op=rows(signatures["op"], ran["signature"]),
-        took_us=pl.coalesce(own_us, evidence.costs.of_executions["cost_us"][execution]),
+        took=pl.coalesce(inside_op, evidence.costs.known("steady_us")[execution]),
         type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),
     )
     return only(products, products["type"] == "DT_FLOAT")

@@ -35,14 +35,14 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
         often=pl.len().over("op", "before") >= LEAST,
     )
     # What TensorFlow's own Python needs for an op or a call is not the program's.
-    least_us = DISPATCH_US * (evidence.without_log.python_pace or 1.0)
-    long = spans.filter("often", ~pl.col("once"), pl.col("computed_us") > least_us)
+    dispatch = DISPATCH_US * (evidence.without_log.python_pace or 1.0)
+    long = spans.filter("often", ~pl.col("once"), pl.col("computed") > dispatch)
     for (function,), gaps in long.group_by("function", maintain_order=True):
         calls = spans.filter("is_call", pl.col("function") == function)
-        inside, took = float(calls["own_us"].sum()), float(gaps["computed_us"].sum())
+        inside, took = float(calls["work_us"].sum()), float(gaps["computed"].sum())
         if function is None or gaps.height < LEAST or took <= _IDLE_SHARE * inside:
             continue
-        first = gaps.sort("computed_us", descending=True, maintain_order=True)
+        first = gaps.sort("computed", descending=True, maintain_order=True)
         passed = float(calls.select(pl.col("end").max() - pl.col("begin").min()).item())
         facts = {
             "computed": AVOIDABLE,
@@ -51,5 +51,5 @@ def serving_findings(evidence: Evidence) -> Iterator[Finding]:
             "passed": passed,
             "serving": calls["thread"].n_unique(),
         }
-        at, claims = first["at"].to_list(), [claim_spans(gaps, gap_us=pl.col("computed_us"))]
+        at, claims = first["at"].to_list(), [claim_spans(gaps, gap=pl.col("computed"))]
         yield Finding("between-steps", str(function), gaps.height, None, at, facts, claims=claims)

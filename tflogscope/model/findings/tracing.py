@@ -17,9 +17,9 @@ from tflogscope.model.calls.python_functions import (
     KERAS_PREDICT,
     KERAS_STEPS,
     PFOR,
+    read_tracing,
     retrace_warnings,
     traces_recorded,
-    tracing_us,
 )
 from tflogscope.model.common.frames import (
     Integers,
@@ -126,7 +126,7 @@ def _again(
 ) -> Finding:
     """The finding of these traces: later ones, all but the first of each, are avoidable."""
     again = traces.filter(later)
-    took = total(again["took_us"])
+    took = total(again["wall_us"])
     facts |= {
         "traces": traces.height,
         "tracing": _tracing_recorded(evidence, again),
@@ -145,7 +145,7 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
     `record` writes down how long each was traced: with its lines 5 to 10 % longer than without.
     Other logs show what is asked for before each call. Nothing where no end is known.
     """
-    timed = again.filter(pl.col("took_us").is_not_null())
+    timed = again.filter(pl.col("wall_us").is_not_null())
     if timed.is_empty():
         return []
     first_calls = timed.select("thread", "begin", "end", us=_without_traces().cast(pl.Float64))
@@ -162,10 +162,8 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
     before = rows(spans, _before(spans, calls)).filter(
         ~pl.col("op").str.contains("IteratorGetNext")
     )
-    gap, op = pl.col("gap_us"), pl.col("own_us")
-    tracing = pl.concat(
-        [claim_spans(before, gap_us=gap, own_us=op), claim_spans(calls, gap_us=gap)]
-    )
+    gap, op = pl.col("gap"), pl.col("work_us")
+    tracing = pl.concat([claim_spans(before, gap=gap, op=op), claim_spans(calls, gap=gap)])
     most = _MOST_TRACING * float(first_calls["us"].sum())
     share = min(most / (float(tracing["us"].sum()) or 1.0), 1.0)
     return [first_calls, tracing.with_columns(pl.col("us") * share)]
@@ -173,8 +171,8 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
 
 def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:
     """How long the functions of these calls were traced, where `record` wrote it down of each."""
-    traced = calls.select("name").join(tracing_us(evidence.events), on="name")
-    return total(traced["took_us"]) if traced.height == calls.height else None
+    traced = calls.select("name").join(read_tracing(evidence.events), on="name")
+    return total(traced["took"]) if traced.height == calls.height else None
 
 
 def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
@@ -186,7 +184,7 @@ def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
 
 def _without_traces() -> pl.Expr:
     """What a call took without the log's own stack traces, which no program takes without a log."""
-    return pl.col("took_us") - pl.col("traces_us").fill_null(0)
+    return pl.col("wall_us") - pl.col("traces_us").fill_null(0)
 
 
 def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
@@ -303,15 +301,15 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     """First calls, those of later traces left out: they are in the finding on that function."""
     ready = pl.sum_horizontal("passes_us", "compile_us", "primitives_us")
     more = pl.coalesce(_without_traces() - pl.col("later_us"), ready)
-    counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("took_us").is_not_null()
+    counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("wall_us").is_not_null()
     per = evidence.first_calls.with_columns(more=pl.when(counts).then(more))
     per = only(per, per["more"] > 0)
     if per.is_empty():
         return
     most_of_all = per.slice(per["more"].arg_max() or 0, 1)
     slowest = most_of_all.row(0, named=True)
-    took, tracing = slowest["took_us"], slowest["tracing_us"]
-    traced = "tracing" if tracing_us(evidence.events).is_empty() else "traced"
+    took, tracing = slowest["wall_us"], slowest["tracing_us"]
+    traced = "tracing" if read_tracing(evidence.events).is_empty() else "traced"
     facts = {
         "took": took,
         # Where no record enters a call, what tracing wrote before its last record is not counted.
@@ -352,14 +350,12 @@ def _first_session_runs(evidence: Evidence) -> Iterator[Finding]:
     since = rows(made[["at", "time"]], first_after(runs[["before"]], made[["at"]]))
     last = rows(source["at"], last_before(runs[["at"]], source[["at"]]))
     runs = runs.with_columns(since["time"], first=last > runs["before"])
-    price, recorded = evidence.costs.price, evidence.recorded
-    line_us = price.quick * recorded.records / recorded.lines if price else 0.0
     begin, at = (
         pl.when("first").then(of_first).otherwise(of_later)
         for of_first, of_later in (("time", "begin"), ("before", "at"))
     )
     lines = (pl.col("last_at") - at) / PLACES
-    runs = runs.with_columns(took=(pl.col("end") - begin - line_us * lines).clip(0.0))
+    runs = runs.with_columns(took=(pl.col("end") - begin - evidence.line_price * lines).clip(0.0))
     later = runs.filter(~pl.col("first")).group_by("graph").agg(later=pl.col("took").median())
     firsts = runs.filter("first").join(later, on="graph", maintain_order="left")
     more = firsts["took"] - firsts["later"]

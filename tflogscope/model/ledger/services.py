@@ -41,12 +41,12 @@ def service_facts(of: Evidence) -> pl.DataFrame:
     """
     calls = of.calls.drop_nulls("work_us")
     calls = calls.filter(pl.col("thread").is_in(serving_threads(of)), ~pl.col("nested"))
-    passed_us = pl.col("end").max() - pl.col("begin").min()
+    passed = pl.col("end").max() - pl.col("begin").min()
     fields = {
         "calls": pl.len(),
         "threads": pl.col("thread").unique().sort(),
         **quantiles("work_us"),
-        "calls_per_s": pl.when(passed_us > 0).then((pl.len() / (passed_us / 1e6)).round(3)),
+        "calls_per_s": pl.when(passed > 0).then((pl.len() / (passed / 1e6)).round(3)),
     }
     per = calls.lazy().group_by("python_function", maintain_order=True)
     served = per.agg(pl.col("function", "function_uid").first(), **fields).collect()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.op_kinds import OF_OTHERS, op_kinds
-from tflogscope.model.calls.python_functions import tracing_us
+from tflogscope.model.calls.python_functions import read_tracing
 from tflogscope.model.common.frames import (
     Integers,
     begins,
@@ -152,7 +152,7 @@ def _ended(of: Evidence, first: int, last: int) -> int:
 
     After its own code Python and TensorFlow take a second or so to clear up, which is no phase.
     """
-    hook_ended = of.events.messages("python_cost")["ended_us"].max()
+    hook_ended = of.events.messages("python_cost")["ended"].max()
     if isinstance(hook_ended, int) and first < hook_ended < last + _LONGEST:
         return hook_ended
     ended = read_moment(footer_of(of.events.spans[-1].tail), "ended")
@@ -166,7 +166,7 @@ def traced(of: Evidence) -> pl.DataFrame:
     Tracing ends before the next call or op.
     """
     items, run = spans_by_thread(of), run_window(of)
-    recorded, thread = tracing_us(of.events), items["thread"].head(1)
+    recorded, thread = read_tracing(of.events), items["thread"].head(1)
     items = items.filter(pl.col("thread").is_in(thread.implode()))
     if recorded.is_empty() or run is None or items.is_empty():
         calls = of.first_calls.drop_nulls("tracing_us")
@@ -174,7 +174,7 @@ def traced(of: Evidence) -> pl.DataFrame:
         name, took, end = calls["name"], calls["tracing_us"], calls["begin"]
     else:
         following = np.searchsorted(items["begin_at"].to_numpy(), recorded["at"].to_numpy())
-        name, took = recorded["name"], recorded["took_us"]
+        name, took = recorded["name"], recorded["took"]
         end = items["begin"].extend_constant(run[1], 1)[following]
     begin = (end - took.cast(pl.Int64)).alias("begin")
     intervals = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
@@ -296,7 +296,7 @@ class _Thread:
     def _waiting(self) -> pl.DataFrame:
         """Nodes of calls that wait for data or other processes, and what else runs meanwhile.
 
-        phase, begin, end, call, log_us (of nodes that wait).
+        phase, begin, end, call, log (µs, of nodes that wait).
         """
         of = self._of
         frame, definitions = of.executions.frame, of.executions.runs.definitions
@@ -307,7 +307,7 @@ class _Thread:
         names = ["call", "time", "end_time", "definition"]
         waiting = rows(frame[names], row)
         work = rows(of.costs.of_executions["work_us"], row)
-        log = (waiting["end_time"] - waiting["time"] - work).alias("log_us")
+        log = (waiting["end_time"] - waiting["time"] - work).alias("log")
         waiting = waiting.hstack([log, rows(phases, waiting["definition"])])
         calls = self._items.select("call", of="phase").drop_nulls()
         waiting = looked_up(waiting, calls, "call").drop_nulls("of")
@@ -328,8 +328,8 @@ class _Thread:
         shown = {"begin": "time", "end": "end_time", "call": "call"}
         return pl.concat(
             [
-                waiting.select("log_us", "phase", **shown),
-                beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
+                waiting.select("log", "phase", **shown),
+                beside.select(log=pl.lit(None, pl.Float64), phase=busy, **shown),
             ],
             how="vertical_relaxed",
         )
@@ -390,35 +390,36 @@ class _Thread:
         no more of it than it takes, and one stretch what others of its phase have not.
         """
         wall = np.diff(edges).astype(np.float64)
-        price = self._of.costs.price
-        if price is None:
+        if self._of.costs.price is None:
             return np.zeros_like(wall)
-        recorded = self._of.recorded
-        line_us = price.quick * recorded.records / recorded.lines
-        log = np.diff(self._lines(edges)) * line_us
+        log = np.diff(self._lines(edges)) * self._of.line_price
         begin = self._items["begin"].to_numpy()
         right_before = (following >= 0) & (edges[1:] == begin[following])
-        log[right_before] += self._hook(line_us)[following[right_before]]
+        log[right_before] += self._hook()[following[right_before]]
         names = np.array(_NAMES)[phase]
         waits = np.isin(names, WAITS) & self._items["is_call"].to_numpy()[item]
         estimated = np.isin(names, _ESTIMATED) & (item >= 0)
         passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
         nodes = self._waiting.lazy().filter(pl.col("phase").is_in(WAITS)).group_by("call")
-        waited = nodes.agg(waited=passed, wait_log=pl.col("log_us").sum()).collect()
-        shares = looked_up(self._items[["call", "log_us", "ran_us"]], waited, "call").fill_null(0.0)
+        waited = nodes.agg(waited=passed, wait_log=pl.col("log").sum()).collect()
+        shares = looked_up(self._items[["call", "log", "duration_us"]], waited, "call").fill_null(
+            0.0
+        )
         of_waits = shares["wait_log"] / shares["waited"]
-        others = (shares["log_us"] - shares["wait_log"]) / (shares["ran_us"] - shares["waited"])
+        others = (shares["log"] - shares["wait_log"]) / (shares["duration_us"] - shares["waited"])
         for which, share in ((waits, of_waits), (~waits, others)):
             here = estimated & which
             log[here] = share.fill_nan(0.0).clip(0.0, 1.0).to_numpy()[item[here]] * wall[here]
         log[names == "logging"] = wall[names == "logging"]
         return _within(log, wall, phase)
 
-    def _hook(self, line_us: float) -> NDArray[np.float64]:
+    def _hook(self) -> NDArray[np.float64]:
         """What the hook took before each item, beyond the price of its lines."""
         items = self._items.select("thread", "begin_at", last="begin_at")
         items = items.with_columns(pl.col("last").shift().fill_null(-1))
-        return self._of.without_log.hook_us(items, ("last", "begin_at"), line_us).to_numpy()
+        return self._of.without_log.hook(
+            items, ("last", "begin_at"), self._of.line_price
+        ).to_numpy()
 
     def _lines(self, times: Integers) -> Integers:
         """How many lines were written by then."""

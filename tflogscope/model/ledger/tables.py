@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 
 @once
 def program_stretches(of: Evidence) -> pl.DataFrame:
-    """The stretches of the program's thread, with wall_us and log_us (what the log took)."""
+    """The stretches of the program's thread, with log: what that took, in µs."""
     stretches = read_stretches(of)
     return _of_threads(stretches, stretches["thread"].head(1).to_list())
 
 
 def _of_threads(stretches: pl.DataFrame, threads: list[int]) -> pl.DataFrame:
     stretches = stretches.filter(pl.col("thread").is_in(threads))
-    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
-    return stretches.with_columns(wall_us=wall, log_us=wall - pl.col("work_us"))
+    return stretches.with_columns(log=pl.col("end") - pl.col("start") - pl.col("work_us"))
 
 
 def repeated_table(of: Evidence) -> pl.DataFrame:
@@ -70,7 +69,7 @@ def time_table(of: Evidence) -> pl.DataFrame:
     )
     table = looked_up(pl.DataFrame({"phase": PHASES}), sums, "phase").lazy()
     is_log = pl.col("phase") == "logging"
-    logging = float(stretches["log_us"].sum())
+    logging = float(stretches["log"].sum())
     wall = pl.when(is_log).then(logging).otherwise(pl.col("wall_us").fill_null(0.0))
     is_shown = ~pl.col("phase").is_in(phases_not_shown(of))
     table = table.with_columns(wall_us=pl.when(is_shown).then(rounded(wall)))
@@ -143,7 +142,7 @@ def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
     of_nodes = frame["definition"].is_not_null() & frame["end_time"].is_not_null()
     chosen = of_nodes & ~is_among(frame["thread"], asking)
     names = ["thread", "time", "end_time", "call", "step_row", "definition", "at", "end_at"]
-    runs = only(frame[names], chosen).hstack([of.costs.own_us.filter(chosen).alias("work_us")])
+    runs = only(frame[names], chosen).hstack([of.costs.known("work_us").filter(chosen)])
     runs = runs.sort("thread", "time", maintain_order=True)
     reach = pl.col("end_time").cum_max().shift(1).over("thread")
     wait = wait_of(pl.col("kernel"), pl.col("attributes")).alias("wait")

@@ -12,7 +12,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.figures import round_time, rounded, summed
+from tflogscope.model.common.figures import rounded, summed
 from tflogscope.model.common.frames import alike, first_with, only, rows, where
 from tflogscope.model.common.verbose import verbose_facts
 from tflogscope.model.executions.executions import Executions, spelled
@@ -78,36 +78,36 @@ def read_links(events: Events, executions: Executions) -> Linked:
 
 
 def onednn_facts(
-    events: Events, executions: Executions, linked: Linked, own_us: pl.Series
+    events: Events, executions: Executions, linked: Linked, work: pl.Series
 ) -> Entry | None:
     """What oneDNN ran: by primitive and implementation, reorders, first use, links.
 
     The frames have count and us (µs), the most time first; `reorders` are by the node and kernel
     that caused them. `links` counts the lines by how certain their op is. `first_use` has
     first and later runs of each problem that ran again: its shape, types, layouts and way. `ops`
-    are executions that ran primitives. `own_us`: see `Costs.own_us`. None if the log has no verbose
-    line of oneDNN.
+    are executions that ran primitives. `work`: what each execution took, see `Costs.known`. None
+    if the log has no verbose line of oneDNN.
     """
     primitives = only(events.primitives, linked.links["library"] == ONEDNN)
     if primitives.is_empty():
         return None
     linked = linked.of(ONEDNN)
     lines, ran = linked.lines, linked.executions
-    frame = executions.frame[["signature"]].hstack([own_us.alias("own_us")])
-    around = rows(frame, ran["execution"])
+    signature, took = (rows(of, ran["execution"]) for of in (executions.signature, work))
     # A call that ran primitives itself was compiled by XLA, which is in its duration, too.
-    is_call = (executions.signatures["kind"] == "call")[around["signature"]]
-    timed = where(~is_call & (around["own_us"] >= 0))
+    is_call = (executions.signatures["kind"] == "call")[signature]
+    timed = where(~is_call & (took >= 0))
     first, later = _first_and_later(primitives)
     times = (
         lines["duration_us"],
         only(lines["duration_us"], lines["execution"] >= 0),
+        rows(took, timed),
         rows(ran["primitive_us"], timed),
         first,
         later,
     )
     sums = pl.select(rounded(pl.lit(time).sum()).alias(str(n)) for n, time in enumerate(times))
-    exec_us, linked_us, primitive_us, first_us, later_us = sums.row(0)
+    exec_us, linked_us, time_us, primitive_us, first_us, later_us = sums.row(0)
     implementations = _by(lines, "primitive", "implementation")
     event = primitives["event"]
     return Entry(
@@ -124,11 +124,7 @@ def onednn_facts(
             problems=len(first), first_us=first_us, later_runs=len(later), later_us=later_us
         ),
         created=_by(only(primitives, event.str.starts_with("create:")), "event"),
-        ops=Entry(
-            executions=len(timed),
-            time_us=round_time(float(rows(around["own_us"], timed).sum())),
-            primitive_us=primitive_us,
-        ),
+        ops=Entry(executions=len(timed), time_us=time_us, primitive_us=primitive_us),
         unparsed=int((event == "unparsed").sum()),
         verbose=verbose_facts(events),
     )

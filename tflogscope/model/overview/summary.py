@@ -91,15 +91,15 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
     `_rewrites`, `_rewritten_first_line`, `_rewritten_last_line`. Lines are null where it never ran.
     """
     frame = executions.frame[["at", "signature", "status"]]
-    frame = frame.hstack([costs.of_executions["cost_us"]])
+    frame = frame.hstack([costs.known("steady_us")])
     # Not all releases and levels print an end, and with it the status, of an eager op.
     failed = is_among(pl.int_range(frame.height, eager=True), statuses["row"])
     alive = frame.hstack([failed.alias("failed")]).filter(pl.col("status") != "dead")
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
         ran=(~pl.col("failed")).sum(),
-        us=pl.col("cost_us").sum(),
-        known=pl.col("cost_us").count(),
+        us=pl.col("steady_us").sum(),
+        known=pl.col("steady_us").count(),
         first=pl.col("at").min(),
         last=pl.col("at").max(),
     )
@@ -147,7 +147,7 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
     """
     calls, compiled = of.calls, compiled_runs(of.executions)
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
-    first, work = (pl.col(name).sort_by("call") for name in ("took_us", "work_us"))
+    first, work = (pl.col(name).sort_by("call") for name in ("wall_us", "work_us"))
     keys = ["function", "function_uid"]
     per = (
         calls.lazy()
@@ -180,13 +180,13 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
 def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Entry:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
 
-    `outer_us` is the time of the calls that are not inside others; `ops` and `ops_us` are the eager
-    ops that Python code ran inside calls (`py_function`).
+    `outer_us` is the time of the calls that are not inside others, from entering to leaving; `ops`
+    and `ops_us` are the eager ops that Python code ran inside calls (`py_function`).
     """
-    outer = costs.of_executions["cost_us"][calls["row"].filter(~calls["nested"])]
+    outer = costs.known("steady_us")[calls["row"].filter(~calls["nested"])]
     is_call = executions.dispatches.eager["is_call"]
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
-    inside = costs.of_executions["cost_us"][row]
+    inside = costs.known("steady_us")[row]
     return Entry(
         outer_us=round_time(float(outer.sum())) if outer.count() else None,
         ops=len(inside),
@@ -214,7 +214,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry
     if later.is_empty():
         names = ("function", "later_us", "printed_us")
         return Entry(dict.fromkeys(names), logged_us=logged, span_us=whole, calibrated=False)
-    printed = pl.col("work_us") + pl.col("log_us")
+    printed = pl.col("work_us") + pl.col("log")
     per = (
         later.lazy()
         .group_by("function")

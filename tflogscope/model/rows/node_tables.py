@@ -122,9 +122,7 @@ def functions_table(
     instantiated = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
     spans = instantiated.select("at", name="function", made_at="at", made_us=made_us)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
-    calls = calls.hstack(
-        rows(costs.of_executions[["steady_us", "work_us"]], executions.calls["row"])
-    )
+    calls = calls.hstack(rows(costs.of_executions, executions.calls["row"]))
     run = executions.steps[["at", "name"]].lazy().drop_nulls()
     made, took = pl.col("made_at").is_not_null(), pl.col("took")
     ran = pl.col("executions") > 0

@@ -26,7 +26,7 @@ from tflogscope.model.rows.timeline import Timeline
 def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most steady first."""
     executions = timeline.executions
-    costs = timeline.costs.of_executions[["work_us", "steady_us"]]
+    costs = timeline.costs.of_executions
     frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack(costs)
     duration = pl.col("duration_us").filter(pl.col("status") != "dead")
     grouped = frame.group_by("signature").agg(

@@ -31,12 +31,12 @@ def select_outermost(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         calls: of `Evidence.calls`.
 
     Columns: thread, at (of `Executing op`), begin_at, begin, end_at, end, op (of calls the
-    function), is_call, first (call of its function), call, status, rule (of its cause); work_us
-    (kernels of ops; of first calls the median of all), ran_us (from `Executing op` to the end) and
-    log_us (what records took of that).
+    function), is_call, first (call of its function), call, status, rule (of its cause); in µs cost
+    (kernels of ops; of first calls the median of all), duration_us (from `Executing op` to the end)
+    and log (what records took of that).
     """
     first = pl.col("name").is_first_distinct()
-    usual = pl.col("took_us").median().over("function")
+    usual = pl.col("wall_us").median().over("function")
     both = pl.concat(
         [
             ops.filter(~pl.col("inside")).with_columns(
@@ -45,36 +45,35 @@ def select_outermost(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
                 end="end_time",
                 is_call=False,
                 first=False,
-                ran_us=pl.col("end_time") - pl.col("time"),
-                log_us=pl.col("end_time") - pl.col("time") - pl.col("work_us"),
-                work_us="cost_us",
+                duration_us=pl.col("end_time") - pl.col("time"),
+                log=pl.col("end_time") - pl.col("time") - pl.col("work_us"),
             ),
             calls.with_columns(first=first)
             .filter(~pl.col("nested"))
             .with_columns(
                 op="function",
-                ran_us=pl.col("end") - pl.col("executing"),
+                duration_us=pl.col("end") - pl.col("executing"),
                 is_call=True,
-                work_us=pl.when("first").then(usual).otherwise("took_us"),
+                cost=pl.when("first").then(usual).otherwise("wall_us"),
             )
-            .cast({"log_us": pl.Float64}),
+            .cast({"log": pl.Float64}),
         ],
         how="diagonal_relaxed",
     )
     names = ("thread", "at", "begin_at", "begin", "end_at", "end", "op", "is_call", "first", "call")
-    return both.select(*names, "status", "rule", "work_us", "ran_us", "log_us").drop_nulls("begin")
+    return both.select(*names, "status", "rule", "cost", "duration_us", "log").drop_nulls("begin")
 
 
 def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     """The spans, in the order of their begins on each thread: of `select_outermost` what has ended.
 
     Columns: thread, at, op, is_call, begin, end, before (the op of the span before), after_call
-    (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
-    kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
-    are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
-    usually; again: the two follow each other in a loop; once: they are of no loop, for one of them
-    makes a variable, unless a model is loaded in it, or it is of one of a few checkpoints; session
-    (how many calls began on the thread).
+    (that was a call), since (its end); in µs, without the log, gap (from there on), work_us and
+    cost (wall time, and kernels), usual_gap (of these two), most_gap (what a dispatch takes at
+    most, or this gap usually); is_python: their gaps are usually too long for a dispatch; again:
+    the two follow each other in a loop; once: they are of no loop, for one of them makes a
+    variable, unless a model is loaded in it, or it is of one of a few checkpoints; session (how
+    many calls began on the thread).
     """
     spans = outermost.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
     makes = [rule.id for rule in cause_grammar().rules if rule.makes_variable]
@@ -84,29 +83,28 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
         last_end=pl.coalesce("last_end", "begin"), last_at=pl.coalesce("last_end_at", "begin_at")
     )
     spans = spans.with_columns(
-        gap_us=without_log.wall_us(spans, ("last_at", "begin_at"), ("last_end", "begin")),
-        own_us=without_log.wall_us(spans, ("begin_at", "end_at"), ("begin", "end")),
+        gap=without_log.wall(spans, ("last_at", "begin_at"), ("last_end", "begin")),
+        work_us=without_log.wall(spans, ("begin_at", "end_at"), ("begin", "end")),
     )
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
-    usual = pl.col("gap_us").median().over("op", "last_op")
-    long = ~pl.col("is_call") & (usual > dispatch)
+    usual = pl.col("gap").median().over("op", "last_op")
     # What one checkpoint does for each of its variables is no loop.
     counts = spans["op"].filter(spans["op"].str.contains(CHECKPOINTS)).value_counts()["count"]
     saved = holds(pl.lit((counts < LEAST).all()) & (pl.col("rule") == "checkpoint"))
     # Records of other threads are in what waits for these: `Costs` knows.
-    waits = pl.col("op").str.contains(NEXT) & pl.col("work_us").is_not_null()
+    waits = pl.col("op").str.contains(NEXT) & pl.col("cost").is_not_null()
     return spans.select(
-        *("thread", "at", "op", "is_call", "begin", "end", "gap_us", "work_us"),
+        *("thread", "at", "op", "is_call", "begin", "end", "gap", "cost"),
         before="last_op",
-        usual_us=usual,
+        usual_gap=usual,
+        most_gap=usual.clip(dispatch),
         after_call=holds(pl.col("last_is_call")),
         since="last_end",
-        own_us=pl.when(pl.col("is_call") | waits).then("work_us").otherwise("own_us"),
-        python_us=pl.when(long).then("gap_us").otherwise(0.0),
-        most_us=usual.clip(dispatch),
+        work_us=pl.when(pl.col("is_call") | waits).then("cost").otherwise("work_us"),
+        is_python=~pl.col("is_call") & (usual > dispatch),
         again=holds(
             (pl.len().over("op", "last_op") >= LEAST)
-            & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
+            & (pl.col("gap") <= _PAUSE * usual.clip(dispatch))
         ),
         once=making | holds(making.shift().over("thread")) | saved,
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
@@ -114,12 +112,12 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
 
 
 def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
-    """The spans of whole threads, with computed_us: for how much of the gap before it a thread
-    computed, and waited_us, the rest of it. Both are 0 where that gap is short, for `record` writes
+    """The spans of whole threads, with computed: for how many µs of the gap before it a thread
+    computed, and waited, the rest of it. Both are 0 where that gap is short, for `record` writes
     nothing there; empty where the log doesn't say it.
     """
     records = events.messages("python_computed").select(
-        said_at="at", thread=pl.col("os_thread").cast(pl.Int64), said_us="computed_us"
+        "computed", said_at="at", thread=pl.col("os_thread").cast(pl.Int64)
     )
     if records.is_empty() or spans.is_empty():
         return spans.clear()
@@ -132,9 +130,9 @@ def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     of_gap = pl.col("said_at") > pl.col("last_at")
-    computed = pl.when(of_gap).then(pl.min_horizontal("said_us", "gap_us"))
-    waited = (pl.col("gap_us") - computed).fill_null(0.0)
-    return spans.with_columns(computed_us=computed.fill_null(0.0), waited_us=waited)
+    computed = pl.when(of_gap).then(pl.min_horizontal("computed", "gap"))
+    waited = (pl.col("gap") - computed).fill_null(0.0)
+    return spans.with_columns(computed=computed.fill_null(0.0), waited=waited)
 
 
 class WithoutLog:
@@ -164,9 +162,7 @@ class WithoutLog:
         self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
         """How many times as long Python takes here as where its own times were measured."""
 
-    def wall_us(
-        self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]
-    ) -> pl.Series:
+    def wall(self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]) -> pl.Series:
         """What windows would have taken, in µs, at least 0 (`costs.COLD` is left out of each).
 
         Args:
@@ -181,13 +177,13 @@ class WithoutLog:
         wall = wall.clip(0.0)
         return wall - (wall * COLD).clip(upper_bound=self._cold)
 
-    def hook_us(self, windows: pl.DataFrame, at: tuple[str, str], line_us: float) -> pl.Series:
-        """What the hook took in windows, in µs, beyond the price `line_us` of its lines about ops.
+    def hook(self, windows: pl.DataFrame, at: tuple[str, str], line: float) -> pl.Series:
+        """What the hook took in windows, in µs, beyond the price `line` of its lines about ops.
 
-        `windows` and `at` are those of `wall_us`.
+        `windows` and `at` are those of `wall`.
         """
         price = self._lines[_HOOK][0]
-        return pl.Series(max(price - line_us, 0.0) * self._count(_HOOK, windows, at))
+        return pl.Series(max(price - line, 0.0) * self._count(_HOOK, windows, at))
 
     def _count(self, number: int, windows: pl.DataFrame, at: tuple[str, str]) -> Integers:
         """How many lines of a kind are in windows."""

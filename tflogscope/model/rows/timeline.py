@@ -35,15 +35,17 @@ class Timeline:
         """Columns of executions, by their rows; of all of them if none are given.
 
         Besides those of `Executions.columns` and of the contract's `timeline`: own (whether
-        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`), steady_us and
-        cost_us (see `Costs.of_executions`). Texts are categories.
+        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`), and cost (µs:
+        steady_us, or where no price is known duration_us). Texts are categories.
         """
         return taken(self.column, names, rows)
 
     def column(self, name: str) -> Coded:
         """See `Executions.column`."""
-        if name in ("work_us", "steady_us", "cost_us"):
+        if name in ("work_us", "steady_us"):
             return None, self.costs.of_executions[name]
+        if name == "cost":
+            return None, self.costs.known("steady_us")
         if name in ("source", "line", "end_line"):
             return None, self._places[name]
         if name in ("primitives", "primitive_us"):

@@ -151,14 +151,14 @@ class Lines:
             return
         function, number, code, arguments = traced
         place = code and [self.stacks.relative(code.co_filename), code.co_firstlineno]
-        took_us = None
+        took = None
         if hasattr(graph, "_tflogscope_began"):
             began, spent = graph._tflogscope_began  # noqa: SLF001
-            took_us = round((perf_counter() - began - (self.spent - spent)) * 1e6)
-        text = word(json.dumps([place, arguments, took_us], separators=(",", ":")))
+            took = round((perf_counter() - began - (self.spent - spent)) * 1e6)
+        text = word(json.dumps([place, arguments, took], separators=(",", ":")))
         while len(text) > LINE and arguments:
             arguments.pop()
-            text = word(json.dumps([place, arguments, took_us], separators=(",", ":")))
+            text = word(json.dumps([place, arguments, took], separators=(",", ":")))
         self.write(f"trace {self.process}.{function} {number} {word(name)} {text}")
 
     def tape(self, args: Sequence[Any]) -> None:
