@@ -28,8 +28,8 @@ def test_layers_are_those_of_the_model_and_have_the_time_of_their_nodes() -> Non
         gradient = pl.col("node").str.starts_with("gradient_tape/")
         assert row["nodes"] == of_it.height
         assert row["us"] == pytest.approx(of_it["steady_us"].sum())
-        assert row["gradient_us"] == pytest.approx(of_it.filter(gradient)["steady_us"].sum())
-        assert row["forward_us"] == pytest.approx(row["us"] - row["gradient_us"])
+        assert row["gradient"] == pytest.approx(of_it.filter(gradient)["steady_us"].sum())
+        assert row["forward"] == pytest.approx(row["us"] - row["gradient"])
     assert table["share"].sum() == pytest.approx(1)
 
 

@@ -680,7 +680,7 @@ def test_a_crash_is_on_the_timeline(
     crash = page.evaluate("Report.data.crash")
     assert crash["name"] == "crashed: KeyError"
     last = run_of(name).timeline["start"].max()
-    origin = run_of(name).drawn.origin_us
+    origin = run_of(name).drawn.origin
     assert isinstance(last, datetime)
     assert origin is not None
     assert crash["at"] / 1000 + origin >= last.replace(tzinfo=UTC).timestamp() * 1e6

@@ -125,7 +125,7 @@ def test_a_log_without_times_counts_its_lines(opened: Open) -> None:
     glog = r"I1121 03:56:34.000001    9000 \1"
     lines = [re.sub(r"^.*?: I \S*/(\w+\.cc:)", glog, line) for line in log.lines]
     slices = opened("\n".join(lines) + "\n").slices
-    assert (slices.clock, slices.origin_us) == ("lines", None)
+    assert (slices.clock, slices.origin) == ("lines", None)
     begins = slices.frame["begin_ns"].to_list()
     assert begins == sorted(begins)
     lines_of = slices.frame["line"].cast(pl.Int64)
@@ -139,7 +139,7 @@ def test_what_made_functions_ready_is_drawn_beside_what_ran(name: str) -> None:
     kinds = drawn.texts["kind"].gather(drawn.frame["text"])
     is_prepared = drawn.texts["mode"].gather(drawn.frame["text"]).eq_missing("preparation")
     others = drawn.frame.filter(~is_prepared)
-    moved = ((ran.origin_us or 0) - (drawn.origin_us or 0)) * 1000
+    moved = ((ran.origin or 0) - (drawn.origin or 0)) * 1000
     for column in ("begin_ns", "end_ns"):
         assert (others[column] - moved).to_list() == ran.frame[column].to_list()
     for column in ("row", "primitive", "text", "track", "line", "call"):

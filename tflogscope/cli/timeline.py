@@ -126,7 +126,7 @@ def _facts(run: Run, activity: Activity) -> dict[str, object]:
     import numpy as np
 
     slices = run.slices
-    origin = slices.origin_us
+    origin = slices.origin
     return {
         "schema_version": SCHEMA_VERSION,
         "axis": slices.clock,

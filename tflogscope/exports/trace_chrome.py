@@ -60,8 +60,8 @@ def _about(run: Run, slices: Slices, made_by: str) -> dict[str, str]:
         "axis": axis[slices.clock],
         "not_drawn": "branches that were not taken; memory (__LOG_MEMORY__)",
     }
-    if slices.origin_us is not None:
-        about["begins_at"] = str(np.datetime64(slices.origin_us, "us"))
+    if slices.origin is not None:
+        about["begins_at"] = str(np.datetime64(slices.origin, "us"))
     if slices.left_out:
         about["left_out"] = f"{slices.left_out} executions without a time"
     return about

@@ -204,7 +204,7 @@ class Evidence:
 
     @cached_property
     def first_calls(self) -> pl.DataFrame:
-        """The first call of each function, in parts (`first_calls`), with its tracing_us."""
+        """The first call of each function, in parts (`first_calls`), with its tracing."""
         first = first_calls(
             self.calls, self.events, self.executions, self.instantiations, self.linked
         )

@@ -112,7 +112,7 @@ def _stake(row: Row, run: Run) -> str:
     of = whole_of(us, row["in_loops_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return stake
-    part, share = duration(of.part_us), percent(of.part_us, of.us)
+    part, share = duration(of.part), percent(of.part, of.us)
     if part != duration(us):  # some of it is one-time
         return f"{stake}, {part} repeated ({share} of repeated time)"
     return f"{stake}, {share} of the {'repeated time' if of.in_loops else 'run'}"

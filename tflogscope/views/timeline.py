@@ -109,16 +109,16 @@ def _title(activity: Activity, slices: Slices) -> str:
             f"Each column is {count_of(max(round(span / 1000 / columns), 1), 'line')}."
         )
     column = f"Each column is {duration(span / 1000 / columns)}."
-    if slices.origin_us is None:
+    if slices.origin is None:
         return f"oneDNN's lines have no timestamps; primitives are drawn back to back. {column}"
-    begin = _moment(slices.origin_us, activity.first_ns)
-    end = _moment(slices.origin_us, activity.last_ns)
+    begin = _moment(slices.origin, activity.first_ns)
+    end = _moment(slices.origin, activity.last_ns)
     end = end[11:] if end[:10] == begin[:10] else end
     return f"{begin} to {end} ({duration(span / 1000)} as recorded). {column}"
 
 
-def _moment(origin_us: int, ns: int) -> str:
-    moment = np.datetime64(origin_us + ns // 1000, "us")
+def _moment(origin: int, ns: int) -> str:
+    moment = np.datetime64(origin + ns // 1000, "us")
     return str(moment.astype("datetime64[ms]")).replace("T", " ")
 
 

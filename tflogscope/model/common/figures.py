@@ -107,9 +107,9 @@ def span_of_run(time: pl.DataFrame) -> float:
 
 
 class Whole(NamedTuple):
-    """What a time is a part of: `part_us` of `us`."""
+    """What a time is a part of: `part` of `us`."""
 
-    part_us: float
+    part: float
     us: float
     in_loops: bool
 

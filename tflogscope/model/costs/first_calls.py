@@ -203,14 +203,14 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
 
     Else at least how long: from the first record that tracing writes. `first` are the first calls;
     `eager` the eager ops with their causes: at, end_at, thread, cause. The columns are name and
-    tracing_us, which is in wall_us only as far as before_us is.
+    tracing (µs), which is in wall_us only as far as before_us is.
 
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
     recorded = read_tracing(events)
     if recorded.height:
-        return recorded.unique("name", keep="first").select("name", tracing_us="took")
+        return recorded.unique("name", keep="first").select("name", tracing="took")
     is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
     folding = rows(events.runs, np.flatnonzero(is_folding))
     columns = ["at", "time", "site"]
@@ -219,7 +219,7 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     of_tapes = events.messages(*TAPE_RECORDS)[["at", "time", "thread"]]
     marks = pl.concat([events.with_threads(of_folding), of_tapes]).drop_nulls()
     if marks.is_empty():
-        return pl.DataFrame(schema={"name": pl.String, "tracing_us": pl.Float64})
+        return pl.DataFrame(schema={"name": pl.String, "tracing": pl.Float64})
     tracing = holds(pl.col("cause").is_in(_MADE_WHILE_TRACING))
     other = eager.filter(~tracing).select(pl.coalesce("end_at", "at"), "thread")
     since = rows(other["end_at"], last_before(first[["begin_at", "thread"]], other))
@@ -227,9 +227,9 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     mark = rows(marks, first_after(bounds, marks[["at", "thread"]]))
     took = pl.col("begin") - mark["time"]
     return (
-        first.select("name", tracing_us=pl.when(mark["at"] < pl.col("begin_at")).then(took))
-        .filter(pl.col("tracing_us") > 0)
-        .cast({"tracing_us": pl.Float64})
+        first.select("name", tracing=pl.when(mark["at"] < pl.col("begin_at")).then(took))
+        .filter(pl.col("tracing") > 0)
+        .cast({"tracing": pl.Float64})
     )
 
 

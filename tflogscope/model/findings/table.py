@@ -228,7 +228,7 @@ def _is_much(finding: Finding, evidence: Evidence, share: float) -> bool:
     span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
     whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
-    return bool(whole and whole.part_us >= max(share * whole.us, LEAST_WARNED_US))
+    return bool(whole and whole.part >= max(share * whole.us, LEAST_WARNED_US))
 
 
 def _is_unsure(finding: Finding, evidence: Evidence) -> bool:

@@ -308,7 +308,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         return
     most_of_all = per.slice(per["more"].arg_max() or 0, 1)
     slowest = most_of_all.row(0, named=True)
-    took, tracing = slowest["wall_us"], slowest["tracing_us"]
+    took, tracing = slowest["wall_us"], slowest["tracing"]
     traced = "tracing" if read_tracing(evidence.events).is_empty() else "traced"
     facts = {
         "took": took,

@@ -169,9 +169,9 @@ def traced(of: Evidence) -> pl.DataFrame:
     recorded, thread = read_tracing(of.events), items["thread"].head(1)
     items = items.filter(pl.col("thread").is_in(thread.implode()))
     if recorded.is_empty() or run is None or items.is_empty():
-        calls = of.first_calls.drop_nulls("tracing_us")
+        calls = of.first_calls.drop_nulls("tracing")
         calls = calls.filter(pl.col("thread").is_in(thread.implode()))
-        name, took, end = calls["name"], calls["tracing_us"], calls["begin"]
+        name, took, end = calls["name"], calls["tracing"], calls["begin"]
     else:
         following = np.searchsorted(items["begin_at"].to_numpy(), recorded["at"].to_numpy())
         name, took = recorded["name"], recorded["took"]

@@ -148,8 +148,8 @@ def _modes(runs: dict[str, Any], time: pl.Expr) -> list[Facts]:
     is_call, per = pl.col("kind") == "call", {}
     for side, run in runs.items():
         sums = run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
-        calls_us = pl.when(is_call).then(pl.lit(run.summary.nested.outer_us, pl.Float64))
-        per[side] = sums.with_columns(time_us=calls_us.otherwise("time_us"))
+        of_calls = pl.when(is_call).then(pl.lit(run.summary.nested.outer_us, pl.Float64))
+        per[side] = sums.with_columns(time_us=of_calls.otherwise("time_us"))
     return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
 
 

@@ -215,7 +215,7 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     of = whole_of(time, finding["in_loops_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return {"time": time}
-    return {"time": of.part_us, "span": of.us, "in_loops": of.in_loops, "share": of.part_us / of.us}
+    return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
 
 
 def _larger(saves: dict[str, Any] | None, run: Tables) -> dict[str, Any] | None:

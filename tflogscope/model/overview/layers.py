@@ -23,7 +23,8 @@ _OF_GRAPPLER = "ArithmeticOptimizer"
 def layer_times(run: Tables) -> pl.DataFrame:
     """The time of nodes by their first two scopes, the most first.
 
-    Columns: layer, nodes, executions, forward_us, gradient_us, us, share, op (that takes most).
+    Columns: layer, nodes, executions, forward and gradient (µs), us (both), share, op (that takes
+    most).
     Empty where no model has layers, or no node a time.
     """
     nodes = computing_nodes(run)
@@ -48,8 +49,8 @@ def layer_times(run: Tables) -> pl.DataFrame:
     table = scoped.group_by("layer").agg(
         pl.len().alias("nodes"),
         pl.col("executions").sum(),
-        forward_us=pl.col("us").filter(~pl.col("gradient")).sum(),
-        gradient_us=pl.col("us").filter("gradient").sum(),
+        forward=pl.col("us").filter(~pl.col("gradient")).sum(),
+        gradient=pl.col("us").filter("gradient").sum(),
         us=pl.col("us").sum(),
     )
     table = table.filter(pl.col("us") > 0).join(most, on="layer")

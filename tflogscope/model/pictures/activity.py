@@ -259,7 +259,7 @@ def _preparation(run: Run, kind: str, edges: Integers) -> Lane:
 
 def _prepared(run: Run, kind: str) -> pl.DataFrame:
     """When that was done before functions ran: begin_ns, end_ns, has_end; empty without times."""
-    origin = run.slices.origin_us
+    origin = run.slices.origin
     prepared = run.preparations.filter(kind=kind) if run.slices.clock == "time" else pl.DataFrame()
     if origin is None or prepared.is_empty():
         return pl.DataFrame(schema={"begin_ns": pl.Int64, "end_ns": pl.Int64})

@@ -38,7 +38,7 @@ def moment_ns(run: Run, text: str, *, last: bool) -> int:
         return _of_line(run, int(text), last=last)
     if since := _SINCE.fullmatch(text):
         return min(round(float(since[1]) * _UNITS[since[2]]), _NEVER)
-    origin = run.slices.origin_us
+    origin = run.slices.origin
     if origin is None:
         raise UsageError("the log has no timestamps", text, "Use a line: --from 30882.")
     try:

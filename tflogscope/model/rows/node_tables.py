@@ -118,9 +118,9 @@ def functions_table(
 
     `same` says which traces are of one Python function, see `python_functions`.
     """
-    made_us = newly_covered(pl.col("time"), pl.col("end_time"), "function")
+    making = newly_covered(pl.col("time"), pl.col("end_time"), "function")
     instantiated = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
-    spans = instantiated.select("at", name="function", made_at="at", made_us=made_us)
+    spans = instantiated.select("at", name="function", made_at="at", making=making)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
     calls = calls.hstack(rows(costs.of_executions, executions.calls["row"]))
     run = executions.steps[["at", "name"]].lazy().drop_nulls()
@@ -135,14 +135,14 @@ def functions_table(
             rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
         )
     )
-    all_timed = made.any() & (pl.col("made_us").count() == made.sum())
+    all_timed = made.any() & (pl.col("making").count() == made.sum())
     names = function_columns(pl.col("name"))
     table = (
         pl.concat([spans, calls.lazy(), run], how="diagonal")
         .group_by("name")
         .agg(
             pl.col("at", "made_at").min(),
-            instantiation_us=pl.when(all_timed).then(pl.col("made_us").sum()),
+            instantiation_us=pl.when(all_timed).then(pl.col("making").sum()),
             calls=pl.col("called").count(),
             steady_us=summed("steady_us"),
             work_us=summed("work_us"),

@@ -34,14 +34,14 @@ def own_times(slices: Slices) -> pl.DataFrame:
         .select("call", around="stack")
         .unique("call", keep="first", maintain_order=True)
     )
-    own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
+    own = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
     lasted = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
     worked = (pl.col("work_us") / lasted).fill_nan(0)
     timed = measured.join(around, on="call", **kept).select(
         "text",
         stack=pl.coalesce("stack", "around"),
-        us=own_us.round().cast(pl.Int64),
-        work_us=own_us * worked,
+        us=own.round().cast(pl.Int64),
+        work_us=own * worked,
     )
     estimated = pl.col("work_us").count() > 0
     return timed.group_by("text", "stack", maintain_order=True).agg(

@@ -45,13 +45,13 @@ def read_preparations(
 
 
 def _tracing(first_calls: pl.DataFrame) -> pl.DataFrame:
-    traced = first_calls.drop_nulls("tracing_us")
+    traced = first_calls.drop_nulls("tracing")
     return traced.select(
         pl.lit("tracing").alias("kind"),
         "name",
         at="begin_at",
         end_at=pl.lit(None, pl.Int64),
-        begin=pl.col("begin") - pl.col("tracing_us").cast(pl.Int64),
+        begin=pl.col("begin") - pl.col("tracing").cast(pl.Int64),
         end="begin",
     )
 
@@ -91,7 +91,7 @@ def with_preparations(slices: Slices, spans: pl.DataFrame) -> Slices:
     Their slices have no row of the timeline; mode in `texts` is `preparation`. A log without times
     has none.
     """
-    origin = slices.origin_us
+    origin = slices.origin
     if origin is None or slices.clock != "time" or spans.is_empty():
         return slices
     spans = spans.with_columns((pl.col("begin", "end") - origin).clip(-FARTHEST, FARTHEST) * 1000)
@@ -167,5 +167,5 @@ def _merged(
         texts=pl.concat([slices.texts, texts], how="diagonal_relaxed"),
         tracks=tracks,
         flows=flows,
-        origin_us=(slices.origin_us or 0) + first // 1000,
+        origin=(slices.origin or 0) + first // 1000,
     )

@@ -40,7 +40,7 @@ class Slices(NamedTuple):
     `flows`, one row per call that ran a node: from_slice, to_slice (rows of `frame`).
     `clock` says what the axis is: `time`; `lines` where the log has no times, each line counts as
     1 µs; `durations` where it has nothing but lines of oneDNN without times, drawn back to back.
-    `origin_us` is the time of ns 0 in µs since the epoch, as the log prints it; None: no times.
+    `origin` is the time of ns 0 in µs since the epoch, as the log prints it; None: no times.
     `left_out` counts executions that have no time in a log that has times.
     """
 
@@ -49,7 +49,7 @@ class Slices(NamedTuple):
     tracks: pl.DataFrame
     flows: pl.DataFrame
     clock: str
-    origin_us: int | None
+    origin: int | None
     left_out: int
 
 
@@ -86,7 +86,7 @@ def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
         tracks=tracks,
         flows=_flows(frame, texts),
         clock=clock,
-        origin_us=near + origin // 1000 if clock == "time" else None,
+        origin=near + origin // 1000 if clock == "time" else None,
         left_out=left_out,
     )
 

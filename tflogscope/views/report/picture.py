@@ -89,7 +89,7 @@ def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Time
     names, order = track_names(slices)
     data = {
         "clock": slices.clock,
-        "origin_us": slices.origin_us,
+        "origin": slices.origin,
         "tracks": names,
         "order": order,
         "threads": [None if thread is None else str(thread) for thread in slices.tracks["thread"]],
@@ -165,13 +165,13 @@ def _crash(run: Run) -> dict[str, Any] | None:
     crashes, end = run.findings.filter(id="crashed"), run.time["end"].max()
     if crashes.is_empty() or run.drawn.clock != "time" or not isinstance(end, datetime):
         return None
-    us = round(end.replace(tzinfo=UTC).timestamp() * 1e6) - (run.drawn.origin_us or 0)
+    us = round(end.replace(tzinfo=UTC).timestamp() * 1e6) - (run.drawn.origin or 0)
     return {"at": us * 1000, "name": f"crashed: {crashes['subject'][0]}"}
 
 
 def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:
     """Begin and end of each gap, in ns of the page's timeline."""
-    moved = ((run.slices.origin_us or 0) - (run.drawn.origin_us or 0)) * 1000
+    moved = ((run.slices.origin or 0) - (run.drawn.origin or 0)) * 1000
     begins = [gap.begin_ns + moved for gap in gaps]
     return [
         [begin, begin + round(gap.duration_us * 1000)]

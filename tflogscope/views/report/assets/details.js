@@ -78,8 +78,8 @@
 
   function began(data, at) {
     const since = data.slices.begin[at] / 1000;
-    if (data.origin_us === null) return null;
-    return `${moment(data.origin_us + since)} (${duration(since)} since the start)`;
+    if (data.origin === null) return null;
+    return `${moment(data.origin + since)} (${duration(since)} since the start)`;
   }
 
   function rewrite(texts, text) {
