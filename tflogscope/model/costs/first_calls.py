@@ -15,7 +15,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.times import DAY_US
 from tflogscope.model.calls.python_functions import read_tracing
-from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.figures import known_sum, rounded
 from tflogscope.model.common.frames import (
     among,
     first_after,
@@ -100,7 +100,7 @@ def first_calls(
         pl.concat([pl.DataFrame(schema=_PIECES), *pieces], how="diagonal")
         .group_by("name")
         .agg(
-            *map(_known_sum, [name for name in _PIECES if name not in ("name", "later_us")]),
+            *(known_sum(pl.col(name)) for name in _PIECES if name not in ("name", "later_us")),
             later_us=rounded(pl.col("later_us").median()),
         )
     )
@@ -231,8 +231,3 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
         .filter(pl.col("tracing") > 0)
         .cast({"tracing": pl.Float64})
     )
-
-
-def _known_sum(column: str) -> pl.Expr:
-    """The sum; null where nothing is known."""
-    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()).alias(column)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.figures import known_sum, rounded
 from tflogscope.model.common.frames import first_of_each, holds, only, row_with, rows, where
 from tflogscope.model.common.names import function_columns, on_mesh
 from tflogscope.model.costs.costs import Costs
@@ -237,10 +237,10 @@ class PythonLines:
             pl.col("at").min(),
             pl.col("function").first(),
             eager_runs=eager.sum(),
-            eager_us=pl.when(us.filter(eager).count() > 0).then(rounded(us.filter(eager).sum())),
+            eager_us=rounded(known_sum(us.filter(eager))),
             calls=(pl.col("kind") == "call").sum(),
             graph_runs=graph.sum(),
-            graph_us=pl.when(us.filter(graph).count() > 0).then(rounded(us.filter(graph).sum())),
+            graph_us=rounded(known_sum(us.filter(graph))),
         )
         table = table.join(ops, on="python", how="left").sort(
             "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True

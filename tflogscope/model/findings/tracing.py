@@ -85,9 +85,9 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
         if _is_of_library(why, traces):
             continue
-        warned = _warnings(evidence, str(traces["function"][0]))
-        facts = {**why, "why": why, "warnings": warned}
-        yield _again(evidence, traces, str(traces["function"][0]), facts)
+        function = str(traces["function"][0])
+        warnings = retrace_warnings(evidence.events).filter(function=function).height
+        yield _again(evidence, traces, function, {**why, "why": why, "warnings": warnings})
 
 
 def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
@@ -290,11 +290,6 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
 def _is_compiled(traces: pl.DataFrame) -> bool:
     """Whether XLA compiled these: it does so for each shape (compiler/jit/device_compiler.h)."""
     return traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0)
-
-
-def _warnings(evidence: Evidence, function: str) -> int:
-    """How often TensorFlow warned of the retracing of a function."""
-    return retrace_warnings(evidence.events).filter(pl.col("function") == function).height
 
 
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:

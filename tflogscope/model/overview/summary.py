@@ -15,7 +15,7 @@ from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode
-from tflogscope.model.common.figures import ranked_by, round_time, rounded
+from tflogscope.model.common.figures import known_sum, ranked_by, round_time, rounded, summed
 from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
 from tflogscope.model.costs.costs import Costs
@@ -98,8 +98,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
         ran=(~pl.col("failed")).sum(),
-        us=pl.col("steady_us").sum(),
-        known=pl.col("steady_us").count(),
+        us=known_sum(pl.col("steady_us")),
         first=pl.col("at").min(),
         last=pl.col("at").max(),
     )
@@ -117,9 +116,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
         rewritten = here & (pl.col("rewrite") != "none")
         of_mode = {
             "runs": pl.col("runs").filter(here).sum(),
-            "us": pl.when(pl.col("known").filter(here).sum() > 0).then(
-                rounded(pl.col("us").filter(here).sum())
-            ),
+            "us": rounded(known_sum(pl.col("us").filter(here))),
             "first_line": pl.col("first_line").filter(here).min(),
             "last_line": pl.col("last_line").filter(here).max(),
             "rewritten": pl.col("ran").filter(rewritten).sum(),
@@ -343,15 +340,14 @@ def reason_facts(nodes: pl.DataFrame) -> Entry:
         .agg(
             nodes=pl.len(),
             executions=pl.col("executions").sum(),
-            us=pl.col(time).sum(),
-            known=pl.col(time).count(),
+            time_us=known_sum(pl.col(time)),
             first_line=pl.col("line").min(),
         )
     )
     by_op = by_op.sort("nodes", "op", descending=[True, False])
     table = by_op.group_by("reason").agg(
         pl.col("nodes", "executions").sum(),
-        time_us=pl.when(pl.col("known").sum() > 0).then(rounded(pl.col("us").sum())),
+        time_us=summed("time_us"),
         ops=pl.struct("op", "nodes"),
         first_line=pl.col("first_line").min(),
     )

@@ -28,6 +28,8 @@ from tflogscope.model.executions.executions import Executions, with_places
 from tflogscope.model.executions.instantiations import AS_NODES, Instantiations
 from tflogscope.model.reasons.reasons import Reasons
 
+_TIMES = ("steady_us", "work_us", "total_us")
+
 
 def graph_nodes(
     executions: Executions, instantiations: Instantiations, costs: Costs
@@ -38,22 +40,13 @@ def graph_nodes(
     """
     ran = _nodes_run(executions, costs).with_columns(ran_at="at")
     kernels = instantiations.kernels.lazy().filter(~pl.col("function").str.contains(WRAPPED))
-    made = kernels.select(
-        *AS_NODES,
-        executions=pl.lit(0, pl.UInt32),
-        steady_us=pl.lit(None, pl.Float64),
-        work_us=pl.lit(None, pl.Float64),
-        total_us=pl.lit(None, pl.Int64),
-        ran_at=pl.lit(None, pl.Int64),
-    )
-    both = pl.concat([ran.lazy(), made.select(ran.columns)]).sort("at", maintain_order=True)
+    both = pl.concat([ran.lazy(), kernels.select(AS_NODES)], how="diagonal")
+    both = both.sort("at", maintain_order=True)
     table = both.group_by("name", "node", maintain_order=True).agg(
         pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
         pl.col("executions").sum(),
         pl.col("at", "ran_at").min(),
-        steady_us=summed("steady_us"),
-        work_us=summed("work_us"),
-        total_us=summed("total_us"),
+        *map(summed, _TIMES),
     )
     return table.with_columns(
         rewrite=rewrite_of_kernel(pl.col("kernel")),
@@ -82,10 +75,9 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
     steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
     frame = executions.frame
     kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
-    times = ("steady_us", "work_us", "total_us")
     grouped = (
         frame[["at", "duration_us", "status"]]
-        .hstack(costs.of_executions[["steady_us", "work_us"]])
+        .hstack(costs.of_executions)
         .lazy()
         .group_by(key=pair(kept, frame["definition"]))
         .agg(**counted())
@@ -93,7 +85,7 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
         .select(
             "at",
             "executions",
-            *times,
+            *_TIMES,
             number=pl.col("key") // HALF,
             definition=(pl.col("key") % HALF).cast(pl.UInt32),
         )
@@ -102,7 +94,7 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
     named = grouped.join(names, on="number", how="left").collect()
     nodes = executions.runs.definitions.select("node", "kernel", "attributes", "inputs")
     nodes = nodes[named["definition"]]
-    return named[["at", "executions", *times, "name"]].hstack(nodes)
+    return named[["at", "executions", *_TIMES, "name"]].hstack(nodes)
 
 
 def functions_table(
@@ -142,10 +134,9 @@ def functions_table(
         .group_by("name")
         .agg(
             pl.col("at", "made_at").min(),
+            *map(summed, ("steady_us", "work_us")),
             instantiation_us=pl.when(all_timed).then(pl.col("making").sum()),
             calls=pl.col("called").count(),
-            steady_us=summed("steady_us"),
-            work_us=summed("work_us"),
             total_us=known_sum(took),
             mean_us=rounded(took.mean()),
         )
