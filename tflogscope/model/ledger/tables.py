@@ -25,17 +25,14 @@ from tflogscope.model.ledger.stretches import (
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence
 
+_WALL = (pl.col("end") - pl.col("start")).cast(pl.Float64)  # µs, with the log
+
 
 @once
 def program_stretches(of: Evidence) -> pl.DataFrame:
-    """The stretches of the program's thread, with log: what that took, in µs."""
+    """The stretches of the program's thread."""
     stretches = read_stretches(of)
-    return _of_threads(stretches, stretches["thread"].head(1).to_list())
-
-
-def _of_threads(stretches: pl.DataFrame, threads: list[int]) -> pl.DataFrame:
-    stretches = stretches.filter(pl.col("thread").is_in(threads))
-    return stretches.with_columns(log=pl.col("end") - pl.col("start") - pl.col("work_us"))
+    return stretches.filter(pl.col("thread") == pl.col("thread").first())
 
 
 def repeated_table(of: Evidence) -> pl.DataFrame:
@@ -46,7 +43,9 @@ def repeated_table(of: Evidence) -> pl.DataFrame:
     sums over the threads that serve.
     """
     serving = serving_threads(of)
-    work = _of_threads(read_stretches(of), serving) if serving else program_stretches(of)
+    work = program_stretches(of)
+    if serving:
+        work = read_stretches(of).filter(pl.col("thread").is_in(serving))
     sums = work.filter("repeats").group_by("phase").agg(repeats_us=rounded(pl.col("work_us").sum()))
     phases = pl.DataFrame({"phase": PHASES} if work.height else {"phase": []}, {"phase": pl.String})
     phases = phases.filter(pl.col("phase") != "logging")
@@ -69,7 +68,7 @@ def time_table(of: Evidence) -> pl.DataFrame:
     )
     table = looked_up(pl.DataFrame({"phase": PHASES}), sums, "phase").lazy()
     is_log = pl.col("phase") == "logging"
-    logging = float(stretches["log"].sum())
+    logging = float(stretches.select(_WALL - pl.col("work_us")).to_series().sum())
     wall = pl.when(is_log).then(logging).otherwise(pl.col("wall_us").fill_null(0.0))
     is_shown = ~pl.col("phase").is_in(phases_not_shown(of))
     table = table.with_columns(wall_us=pl.when(is_shown).then(rounded(wall)))
@@ -116,15 +115,14 @@ def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.Dat
     if both.is_empty() and run and of.recorded.tensorflow_dialect:  # nothing says what went on
         whole = {"thread": [-1], "start": [run[0]], "end": [run[1]], "repeats": [False]}
         both = pl.concat([both, pl.DataFrame(whole)], how="diagonal_relaxed")
-        both = both.with_columns(work_us=(pl.col("end") - pl.col("start")).cast(pl.Float64))
+        both = both.with_columns(work_us=_WALL)
     # A gap has the lines between which it is.
     place = pl.col("at").fill_null(strategy="forward").fill_null(0)
     end = pl.coalesce("end_at", pl.when(pl.col("at").is_null()).then("begin_at"))
     both = both.with_columns(at=pl.coalesce("at", place.over("thread")), end_at=end)
-    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
     table = with_places(of.events.spans, both).with_columns(
         thread=pl.when(pl.col("thread") >= 0).then("thread"),
-        wall_us=wall,
+        wall_us=_WALL,
         work_us=rounded(pl.col("work_us")),
         avoidable_us=rounded(pl.col("avoidable_us")),
         start=pl.from_epoch("start", "us"),
@@ -179,10 +177,9 @@ def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
     named = of.executions.steps["name"]
     both = pl.concat([busy, idle], how="diagonal_relaxed").sort("thread", "start")
     names_ = rows(named, both["step_row"])
-    wall = (pl.col("end") - pl.col("start")).cast(pl.Float64)
     return both.select(
         *("thread", "start", "end", "phase", "at", "end_at", "call"),
-        work_us=pl.min_horizontal("work_us", wall),
+        work_us=pl.min_horizontal("work_us", _WALL),
         mode=pl.when(pl.col("phase").is_not_null()).then(pl.lit("graph")),
         function=names_,
         repeats=pl.lit(value=False),
