@@ -139,15 +139,22 @@ def _is_recurrent(nodes: pl.DataFrame) -> bool:
 
 def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that make oneDNN's primitives, and functions that XLA compiles, anew."""
-    made = _made_again(evidence)
     compiled = _compiled_again(evidence)
-    for mine, least in ((made, _LEAST_SHAPES), (compiled, _LEAST_COMPILED)):
+    # Of several clusters some are compiled at the second call, whatever the shapes
+    # (compiler/jit/device_compilation_profiler.cc, ShouldCompileCluster).
+    one = pl.col("clusters") == 1
+    of_call, of_clusters = compiled.filter(one), compiled.filter(~one)
+    for mine, least in (
+        (_made_again(evidence), _LEAST_SHAPES),
+        (of_call, _LEAST_COMPILED),
+        (of_clusters, _LEAST_SHAPES),
+    ):
         if mine.height < least:
             continue
         took = float(mine["more"].sum())
         if took <= _WORTH * evidence.loop_time:
             continue
-        by_xla = mine is compiled
+        by_xla = "clusters" in mine.columns
         shapes = mine.group_by("name").len()["len"].max()
         facts: dict[str, Any] = {
             "compiled": by_xla,
@@ -193,18 +200,19 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
 
 
 def _compiled_again(evidence: Evidence) -> pl.DataFrame:
-    """The same of calls of a function for which XLA compiled after an earlier one.
+    """The same of calls of a function for which XLA compiled after an earlier one, and clusters.
 
     A call may compile several clusters of one function (compiler/jit/mark_for_compilation_pass.cc).
     """
     compilations, calls = compile_times(evidence.events), evidence.calls
     if compilations.is_empty():
-        return pl.DataFrame(schema=_MORE)
+        return pl.DataFrame(schema={**_MORE, "clusters": pl.UInt32})
     around = call_around(compilations, calls).alias("row")
-    compiled = compilations.hstack([around]).group_by("row").agg(pl.col("compile_us").sum())
+    per = compilations.hstack([around]).group_by("row")
+    compiled = per.agg(pl.col("compile_us").sum(), clusters=pl.len())
     of_calls = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
     later = of_calls.filter(~pl.col("name").is_first_distinct())
-    return later.select("at", name="function", more="compile_us")
+    return later.select("at", "clusters", name="function", more="compile_us")
 
 
 # ---- threads -------------------------------------------------------------------------------------
