@@ -19,6 +19,7 @@ from tests.samples import NAMES, raw_log, run_of
 from tests.sentence_rows import all_rows, read_rows, rows_said
 from tflogscope import Run
 from tflogscope.model.common.sentences import FORMATS, Words, rows
+from tflogscope.model.costs.first_calls import PARTS
 
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
     (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")
@@ -201,21 +202,18 @@ def test_the_first_row_whose_facts_are_there_is_said() -> None:
         words.first("{n}", {})
 
 
-PARTS = ("passes_us", "traces_us", "compile_us", "primitives_us", "xla_us", "run_us")
-
-
 @pytest.mark.parametrize(
     "log", ["threads_first__tf2.20.0__record", "threads_serve__tf2.20.0", "gan__tf2.20.0__record"]
 )
 def test_a_part_of_a_call_is_not_longer_than_the_call(log: str) -> None:
     run = run_of(log)
     first, functions = run.stages.first_calls, run.summary.functions
-    whole = pl.col("wall_us") + pl.col("before_us").fill_null(0)
+    whole = pl.col("wall_us") + pl.col("before").fill_null(0)
     assert first.height
-    assert first.filter(pl.sum_horizontal(PARTS) > whole + 1000).is_empty()
+    assert first.filter(pl.sum_horizontal(PARTS[1:]) > whole + 1000).is_empty()
     table = functions.select("function", "function_uid", "later_us", "instantiation_us", "first_us")
     both = first.join(table, on=["function", "function_uid"], suffix="_shown")
-    assert both.filter(pl.col("later_us") != pl.col("later_us_shown")).is_empty()
+    assert both.filter(pl.col("later") != pl.col("later_us")).is_empty()
     assert both.filter(pl.col("instantiation_us") > pl.col("first_us")).is_empty()
 
 

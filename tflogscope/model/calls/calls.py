@@ -29,7 +29,7 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
 
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
     begin_at (the line that enters it), begin, executing, end_at, end (µs), duration_us (null: no
-    end), status, before_us (where no record enters it, the time since the
+    end), status, before (where no record enters it, the time since the
     thread's record before), inside (the call whose Python code made it), nested (so, or inside
     another call).
     """
@@ -57,14 +57,14 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
         end="end_time",
         status=pl.col("status").cast(pl.String),
         inside="inside",
-        before_us="before_us",
+        before="before",
         duration_us=pl.when(end >= begin).then(end - begin),
         nested=pl.col("inside").is_not_null() | holds(begin < reached),
     )
 
 
 def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
-    """Add begin, begin_at and before_us of each call.
+    """Add begin, begin_at and before of each call.
 
     Where no record enters a call (before 2.11), it begins with the thread's last record, or the end
     of its call, before the first record that names the function: Python code ran from there on, and
@@ -72,7 +72,7 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     """
     if calls["entered"].null_count() == 0:
         return calls.with_columns(
-            begin="entered", begin_at="entered_at", before_us=pl.lit(None, pl.Int64)
+            begin="entered", begin_at="entered_at", before=pl.lit(None, pl.Int64)
         )
     named = [
         events.messages(id_).select("at", "thread", "time", name=field)
@@ -102,5 +102,5 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     return calls.hstack([*first, previous["before_end_time"]]).with_columns(
         begin=pl.when(entered).then("entered").otherwise(since),
         begin_at=pl.when(entered).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
-        before_us=pl.when(~entered).then(pl.col("own") - since),
+        before=pl.when(~entered).then(pl.col("own") - since),
     )

@@ -43,22 +43,13 @@ _MADE_WHILE_TRACING = (
     "metrics",
     "lifted-initializer",
 )
-_PIECES = {
-    "name": pl.String,
-    **dict.fromkeys(("later", "xla_stack_traces"), pl.UInt32),
-    **dict.fromkeys(
-        (
-            "later_us",
-            "passes_us",
-            "traces_us",
-            "traces_in_passes",
-            "traces_in_run",
-            "compile_us",
-            "primitives_us",
-        ),
-        pl.Float64,
-    ),
-}
+_PIECE = {"name": pl.String, "part": pl.String, "us": pl.Float64}
+_PIECES = (
+    *("passes", "traces_in_passes", "traces_in_run"),
+    *("compile", "xla_stack_traces", "primitives"),
+)
+PARTS = ("before", "passes", "stack_traces", "compile", "primitives", "xla", "run")
+"""What a first call's time goes into: columns of `first_calls`."""
 TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
 
 
@@ -78,42 +69,41 @@ def first_calls(
         instantiations: the instantiations of functions.
         linked: oneDNN's lines with their executions.
 
-    The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
-    does not show it: later_us (their median), traces_us (for the log's own stack traces;
-    traces_in_passes of it before `Executing op`, traces_in_run after), passes_us (without these),
-    compile_us (with those of XLA, of which there are xla_stack_traces), primitives_us, run_us (the
-    rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
-    how long that took).
+    The columns of `calls`, later_calls and xla_stack_traces (how many, null: none), and, in µs,
+    null where the log does not show it, later (the median of later calls) and `PARTS`:
+    stack_traces (the log's own, which are in no other part), compile (with the stack traces of
+    XLA), run (the rest from `Executing op` on), xla (the same of what XLA compiled, where the log
+    does not say how long that took).
     """
     first = first_of_each(calls, "name").filter(status="done")
     later = calls.filter(~among(pl.col("row"), first["row"]))
+    later = later.group_by("name").agg(
+        later_calls=pl.len(), later=rounded(pl.col("work_us").median())
+    )
     pieces = [
-        later.select(
-            "name", later_us=pl.col("work_us").cast(pl.Float64), later=pl.lit(1, pl.UInt32)
-        ),
+        pl.DataFrame(schema=_PIECE),
         *_passes(first, instantiations),
         *_stack_traces(first, stack_traces_of_calls(events, executions)),
         *_compiling(first, calls, events),
         *_making(first, linked, events, executions),
     ]
+    us = {part: pl.col("us").filter(pl.col("part") == part) for part in _PIECES}
     summed = (
-        pl.concat([pl.DataFrame(schema=_PIECES), *pieces], how="diagonal")
+        pl.concat(pieces)
         .group_by("name")
-        .agg(
-            *(known_sum(pl.col(name)) for name in _PIECES if name not in ("name", "later_us")),
-            later_us=rounded(pl.col("later_us").median()),
-        )
+        .agg(**{part: known_sum(time) for part, time in us.items()})
     )
-    others = pl.sum_horizontal("compile_us", "primitives_us", "traces_in_run")
+    others = pl.sum_horizontal("compile", "primitives", "traces_in_run")
     run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log")
-    rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
+    rest = pl.when(run >= 0).then((run - others).clip(0.0))
     compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
-    unmeasured = compiled & pl.col("compile_us").is_null()
-    passes = pl.col("passes_us") - pl.col("traces_in_passes").fill_null(0.0)
-    return looked_up(first, summed, "name").with_columns(
-        passes_us=passes.clip(0.0),
-        run_us=pl.when(~unmeasured).then(rest),
-        xla_us=pl.when(unmeasured).then(rest),
+    unmeasured = compiled & pl.col("compile").is_null()
+    passes = pl.col("passes") - pl.col("traces_in_passes").fill_null(0.0)
+    return looked_up(looked_up(first, summed, "name"), later, "name").with_columns(
+        passes=passes.clip(0.0),
+        stack_traces=pl.sum_horizontal("traces_in_passes", "traces_in_run"),
+        run=pl.when(~unmeasured).then(rest),
+        xla=pl.when(unmeasured).then(rest),
     )
 
 
@@ -123,33 +113,27 @@ def _passes(first: pl.DataFrame, instantiations: Instantiations) -> Iterator[pl.
     spans = first.join(spans, on=["name", "thread"], suffix="_made")
     took = pl.min_horizontal("end_time", "end") - pl.col("time")
     yield spans.filter(pl.col("at_made").is_between("begin_at", "at")).select(
-        "name", passes_us=took.clip(0).cast(pl.Float64)
+        "name", part=pl.lit("passes"), us=took.clip(0).cast(pl.Float64)
     )
 
 
 def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Time for stack traces: in all, before `Executing op` (inside the passes), and after it."""
-    if traces.is_empty():
-        return
+    """Time for stack traces: before `Executing op`, which is inside the passes, and after it."""
     inside = traces.join(first.select("name", "call", "begin_at", call_at="at"), on="call")
-    before, took = pl.col("at") < pl.col("call_at"), pl.col("took")
+    part = pl.when(pl.col("at") < pl.col("call_at")).then(pl.lit("traces_in_passes"))
     yield inside.filter(pl.col("at") > pl.col("begin_at")).select(
-        "name",
-        traces_us=took,
-        traces_in_passes=pl.when(before).then(took),
-        traces_in_run=pl.when(~before).then(took),
+        "name", part=part.otherwise(pl.lit("traces_in_run")), us="took"
     )
 
 
 def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
     """What XLA took; its stack traces, as no record says when each was done."""
-    traced = events.messages("xla_stack_trace")
-    traced = traced.select("at", "thread", xla_stack_traces=pl.lit(1, pl.UInt32))
-    for records in (compile_times(events).drop("time"), traced):
+    traced = events.messages("xla_stack_trace").select("at", "thread", took=1.0)
+    for part, records in (("compile", compile_times(events)), ("xla_stack_traces", traced)):
         if records.height:
             around = call_around(records, calls).alias("row")
             of_first = records.hstack([around]).join(first.select("name", "row"), on="row")
-            yield of_first.select("name", records.columns[2])
+            yield of_first.select("name", part=pl.lit(part), us="took")
 
 
 def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
@@ -171,11 +155,11 @@ def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
 
 
 def compile_times(events: Events) -> pl.DataFrame:
-    """What XLA said of each compilation: at, thread, time (when it was done), compile_us."""
+    """What XLA said of each compilation: at, thread, time (when it was done), took (µs)."""
     unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
     took = pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit)
     return events.messages("xla_compile_time", "xla_compile_time_old").select(
-        "at", "thread", "time", compile_us=pl.when(took.is_between(0, DAY_US)).then(took)
+        "at", "thread", "time", took=pl.when(took.is_between(0, DAY_US)).then(took)
     )
 
 
@@ -195,7 +179,7 @@ def _making(
         ran = ran.join(first.select("name", "call", "begin"), on="call")
         begin = (pl.col("time") - pl.col("begin")).cast(pl.Float64)
         covered = newly_covered(begin, begin + pl.col("duration_us"), "name")
-        yield ran.select("name", primitives_us=covered)
+        yield ran.select("name", part=pl.lit("primitives"), us=covered)
 
 
 def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:
@@ -203,7 +187,7 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
 
     Else at least how long: from the first record that tracing writes. `first` are the first calls;
     `eager` the eager ops with their causes: at, end_at, thread, cause. The columns are name and
-    tracing (µs), which is in wall_us only as far as before_us is.
+    tracing (µs), which is in wall_us only as far as before is.
 
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.

@@ -323,7 +323,7 @@ def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[s
         callback = most(ops.filter(~never & ~pl.col("own"))["op"])
     return {
         "ops": ops.height,
-        "ops_us": time,
-        "kernels_us": made if made > (time or 0.0) else None,
+        "ops_time": time,
+        "kernels": made if made > (time or 0.0) else None,
         "callback": callback,
     }

@@ -209,10 +209,10 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
         return pl.DataFrame(schema={**_MORE, "clusters": pl.UInt32})
     around = call_around(compilations, calls).alias("row")
     per = compilations.hstack([around]).group_by("row")
-    compiled = per.agg(pl.col("compile_us").sum(), clusters=pl.len())
+    compiled = per.agg(pl.col("took").sum(), clusters=pl.len())
     of_calls = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
     later = of_calls.filter(~pl.col("name").is_first_distinct())
-    return later.select("at", "clusters", name="function", more="compile_us")
+    return later.select("at", "clusters", name="function", more="took")
 
 
 # ---- threads -------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "steps": steps or None,
         "generator": generator,
         "stage": slow and {"generator": generator, "decode": slow["op"], "mapped": mapped},
-        "stage_us": slow.get("steady_us"),
+        "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
         "serial": serial and not wide,
         "wide": wide,

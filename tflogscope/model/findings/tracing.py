@@ -33,21 +33,12 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.names import of_part
+from tflogscope.model.costs.first_calls import PARTS
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
-# What a first call's time goes into, where the log shows it: columns of `first_calls`.
-_PARTS = (
-    "before_us",
-    "passes_us",
-    "traces_us",
-    "compile_us",
-    "primitives_us",
-    "xla_us",
-    "run_us",
-)
 _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
@@ -184,13 +175,13 @@ def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
 
 def _without_traces() -> pl.Expr:
     """What a call took without the log's own stack traces, which no program takes without a log."""
-    return pl.col("wall_us") - pl.col("traces_us").fill_null(0)
+    return pl.col("wall_us") - pl.col("stack_traces")
 
 
 def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
     """What the time went into, as far as the log shows it, the most first: each by its column."""
     stacks = bool(calls["xla_stack_traces"].count())
-    sums = [(name, total(calls[name])) for name in _PARTS]
+    sums = [(name, total(calls[name])) for name in PARTS]
     parts = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
     return [{name: part, "stacks": stacks} for name, part in sorted(parts, key=lambda e: -e[1])]
 
@@ -289,13 +280,13 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
 
 def _is_compiled(traces: pl.DataFrame) -> bool:
     """Whether XLA compiled these: it does so for each shape (compiler/jit/device_compiler.h)."""
-    return traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0)
+    return traces.select(pl.col("compile", "xla").count()).row(0) != (0, 0)
 
 
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     """First calls, those of later traces left out: they are in the finding on that function."""
-    ready = pl.sum_horizontal("passes_us", "compile_us", "primitives_us")
-    more = pl.coalesce(_without_traces() - pl.col("later_us"), ready)
+    ready = pl.sum_horizontal("passes", "compile", "primitives")
+    more = pl.coalesce(_without_traces() - pl.col("later"), ready)
     counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("wall_us").is_not_null()
     per = evidence.first_calls.with_columns(more=pl.when(counts).then(more))
     per = only(per, per["more"] > 0)
@@ -308,11 +299,11 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     facts = {
         "took": took,
         # Where no record enters a call, what tracing wrote before its last record is not counted.
-        "least": slowest["before_us"] is not None,
+        "least": slowest["before"] is not None,
         "times": _times(most_of_all, took),
-        "later_us": slowest["later_us"],
-        "unended": slowest["later"] and slowest["later_us"] is None,
-        "once": not slowest["later"],
+        "later": slowest["later"],
+        "unended": slowest["later_calls"] and slowest["later"] is None,
+        "once": not slowest["later_calls"],
         # A part of what the caller waited for, where it is worth a word.
         traced: None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
         "calls": per.height if per.height > 1 else None,

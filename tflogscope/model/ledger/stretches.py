@@ -274,9 +274,7 @@ class _Thread:
         ]
         if self._is_program:
             made = compile_times(of.events)
-            made = made.select(
-                end="time", begin=pl.col("time") - pl.col("compile_us").cast(pl.Int64)
-            )
+            made = made.select(end="time", begin=pl.col("time") - pl.col("took").cast(pl.Int64))
             begin = self._items["begin"].min()
             start_up = pl.DataFrame({"begin": [self._first], "end": [begin]})
             prepared += [_spans("tracing", traced(of)), _spans("xla", made)]

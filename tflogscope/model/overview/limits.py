@@ -302,7 +302,7 @@ def _compiled(events: Events, executions: Executions) -> Facts:
         pl.col("at") > pl.col("begin_at"),
         pl.col("at") < pl.col("end_at"),
     )
-    time, compiling = ran["duration_us"], compiled.unique("at")["compile_us"]
+    time, compiling = ran["duration_us"], compiled.unique("at")["took"]
     return {
         "calls": calls.height,
         "functions": _first_names(functions),

@@ -69,7 +69,7 @@ def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
 
 def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     """XLA's compilations. The record names no function: it is that of the call around it."""
-    compilations = compile_times(events).drop_nulls(["time", "compile_us"])
+    compilations = compile_times(events).drop_nulls(["time", "took"])
     around = call_around(compilations, calls).alias("row")
     named = looked_up(compilations.hstack([around]), calls.select("row", "name"), "row")
     return named.select(
@@ -77,7 +77,7 @@ def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         "name",
         "at",
         end_at=pl.lit(None, pl.Int64),
-        begin=pl.col("time") - pl.col("compile_us").round().cast(pl.Int64),
+        begin=pl.col("time") - pl.col("took").round().cast(pl.Int64),
         end="time",
     )
 
