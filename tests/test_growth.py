@@ -81,9 +81,9 @@ def test_a_repair_of_a_long_line_takes_no_time(repair: Repair) -> None:
     for line in samples:
         edges = [match.start() for match in re.finditer(rb"\b|(?<=\W)(?=\W)", line)]
         broken = [at for at in edges if b"\n" in line[max(at - 4, 0) : at + 4]]
-        for at in dict.fromkeys([*edges[:7], *broken, *edges[-7:]]):
+        for at in dict.fromkeys([*edges[:5], *broken, *edges[-5:]]):
             for grown in (line[at : at + 1], b" ", b"a", b"1", b"\\n", b'\\"', b",", b'"'):
-                for rest in (line[at:], b"", b"\n"):
+                for rest in (line[at:], b""):
                     text = line[:at] + grown * (_LINE // max(len(grown), 1)) + rest
                     began = time.process_time()
                     for pattern in filter(None, (repair.pattern, repair.unless)):
