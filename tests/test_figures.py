@@ -13,7 +13,6 @@ from tests.deep import first_quick
 from tests.samples import NAMES, run_of
 from tflogscope.model.common.figures import duration, ranked_by, spoken, whole_of
 from tflogscope.model.ledger.services import threads_of_service
-from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
 from tflogscope.views.analyze import analyze_document, first_screen, kind_rows, summary_json
@@ -225,25 +224,3 @@ def test_each_side_of_an_arrow_is_cut() -> None:
     assert shorten("kernel: _FusedMatMul → _MklFusedMatMul", 28) == "kernel…atMul → _MklFu…MatMul"
     assert shorten("1 → _MklNativeFusedMatMul", 16) == "1 → _MklNa…atMul"
     assert shorten("MatMul → Mul", 6) == "Mat…ul"
-
-
-@pytest.mark.parametrize(
-    ("name", "larger"),
-    [
-        ("threads_serve__tf2.20.0", "graph-passes"),
-        ("batches_eagerly__tf2.13.1__record", "start-up"),  # of the run
-        ("run_eagerly_fit__tf2.22.0rc0__record", None),  # near miss: much of it can be saved
-    ],
-)
-def test_a_verdict_on_little_names_what_takes_most(name: str, larger: str | None) -> None:
-    run = run_of(name)
-    verdict = run.headline.verdict
-    if larger is None:
-        assert "Largest part" not in verdict
-        return
-    table = run.repeated.rename({"repeats_us": "us"})
-    if "Largest part of the run: " in verdict:
-        table = run.time.select("phase", us="wall_us").drop_nulls()
-    us = float(table["us"].max())  # type: ignore[arg-type]
-    assert table.filter(phase=larger)["us"].item() == us
-    assert f"{PHASE_NAMES[larger]}, {spoken(us)} (" in verdict

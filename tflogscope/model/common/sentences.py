@@ -134,6 +134,12 @@ def said_lines(lines: Sequence[int]) -> str:
     return f"lines {', '.join(shown)}"
 
 
+def joined(names: Sequence[str], word: str) -> str:
+    """`a`; `a and b`; `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
 FORMATS: dict[str, Callable[[Any], str]] = {
     "time": spoken,
     "times": lambda times: count_of(times, "time"),
@@ -142,8 +148,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "lines": said_lines,
     "commas": ", ".join,
     "semicolons": "; ".join,
-    "and": " and ".join,
-    "or": " or ".join,
+    "and": lambda names: joined(names, "and"),
+    "or": lambda names: joined(names, "or"),
     "sentences": " ".join,
 }
 """How facts are written, beside Python's own formats."""

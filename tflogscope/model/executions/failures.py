@@ -43,6 +43,8 @@ _ATTRIBUTES = r"(\b__\w+)\[[^\[\]]*=[^\[\]]*\]"
 _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
 END_OF_DATA = rf"^(?:{'|'.join(_END_OF_DATA)}): "
 _CANCELLED = ("CANCELLED", "Cancelled")
+# python/lib/core/py_func.cc, PyFuncOp: tf.data asks for Python code when the program has ended.
+_AT_EXIT = "Python interpreter state is not initialized"
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
 NOT_FED = "You must feed a value for placeholder tensor"
 _FAILURES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -68,7 +70,7 @@ def read_failures(statuses: pl.DataFrame) -> pl.DataFrame:
     which), op (of a call its function), function (in which; null: none), code
     (`INVALID_ARGUMENT`), message (its first line), ended (ops and functions that ended because of
     it). These are not failures: the end of a data set, what was cancelled because something else
-    had failed, and what grappler tried in step -1.
+    had failed, what grappler tried in step -1, and Python code asked for after Python's end.
     """
     if not statuses.is_empty():  # most logs have none
         statuses = _counted(statuses)
@@ -101,7 +103,8 @@ def _counted(statuses: pl.DataFrame) -> pl.DataFrame:
     tried = pl.col("step").eq_missing(FOLDING_STEP) | (
         pl.col("row").is_null() & pl.col("message").str.starts_with(NOT_FED)
     )
-    kept = told.filter(~ends & ~tried)
+    at_exit = pl.col("message").str.starts_with(_AT_EXIT)
+    kept = told.filter(~ends & ~tried & ~at_exit)
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
 
 

@@ -43,6 +43,8 @@ _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
 _STEADY = threshold("eager-steady-state.steady_share")
 _LEAST_STEPS = threshold("eager-training-step.least_steps")
+_MAKING = ("variable-init", "optimizer-slots")  # causes of what gives a variable its first value
+_REGULAR = 2  # distances between neighbours, with the null of the first
 _FROM_GENERATOR = "Dataset.from_generator"
 
 
@@ -182,19 +184,29 @@ def _of_steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
 def _steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     """Where tapes are played back and variables updated after it: beside, steps, begun, until (at).
 
-    Where that is done again and again, a single step beside another function is one, too.
+    Where that is done again and again, a single step beside another function is one, too. Variables
+    are updated after one or two tapes, or always after as many, whose gradients are added up.
     """
-    taped = ops.drop_nulls("tape")
-    steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
-    updates = placed.filter(pl.col("op").str.contains(UPDATES))
-    counted = (
-        updates.join(steps, on="beside", nulls_equal=True)
-        .group_by("beside", "steps", "begun")
-        .agg(updates=(pl.col("at") > pl.col("begun")).sum(), until=pl.col("at").max())
+    taped = ops.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
+    steps = taped.group_by("beside").agg(steps=pl.len(), begun=pl.col("at").min())
+    is_update = pl.col("op").str.contains(UPDATES) & ~pl.col("judged_by").is_in(_MAKING)
+    number = pl.int_range(1, pl.len() + 1).over("beside")
+    numbered = taped.select("at", number=number, beside=pl.col("beside").fill_null(""))
+    updates = placed.filter(is_update).sort("at").with_columns(pl.col("beside").fill_null(""))
+    updates = updates.join_asof(numbered, on="at", by="beside", check_sortedness=False)
+    of_tape = pl.col("number").drop_nulls().unique(maintain_order=True)
+    counted = updates.group_by("beside").agg(
+        rounds=of_tape.len(),
+        regular=of_tape.diff().n_unique() <= _REGULAR,
+        until=pl.col("at").max(),
     )
+    counted = steps.with_columns(pl.col("beside").fill_null("")).join(counted, on="beside")
     enough = pl.col("steps") >= _LEAST_STEPS
-    often = (enough | enough.any()) & (pl.col("updates") >= pl.col("steps"))
-    return counted.filter(often).drop("updates")
+    often = enough | enough.any()
+    often &= pl.col("rounds") >= pl.col("steps").clip(upper_bound=_LEAST_STEPS)
+    often &= (2 * pl.col("rounds") >= pl.col("steps")) | pl.col("regular")
+    beside = pl.when(pl.col("beside") != "").then("beside")
+    return counted.filter(often).select(beside, "steps", "begun", "until")
 
 
 def _outweighs() -> pl.Expr:

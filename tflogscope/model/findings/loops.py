@@ -10,6 +10,7 @@ import polars as pl
 
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import (
     Integers,
     first_of_each,
@@ -27,7 +28,7 @@ from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans, most
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import LEAST
+from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = threshold("loop.worth")
@@ -36,6 +37,7 @@ GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py ha
 _STAGE = threshold("input-bound.stage_share")
 _ALONE = threshold("input-bound.alone_share")
 _UNSHOWN = threshold("input-bound.unshown_share")
+_OF_GENERATOR = threshold("input-bound.eager_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _LEAST_RUN = threshold("input-bound.least_run")
 _MAP = r"^Dataset_\w*?map_"  # python/data/ops: the name of a map's function begins so
@@ -106,10 +108,13 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "saved": AVOIDABLE if stake and not wide else None,
     }
     inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
-    facts |= {"inner": inner.height or None, "inner_ops": most(inner["op"])}
+    named = inner.filter(~pl.col("judged_by").is_in(causes_that_count("never")))
+    facts |= {"inner": named.height or None, "inner_ops": most(named["op"])}
     subject = "Dataset.from_generator" if generator else function if slow else "the data"
-    # What to change is there, not at the loop.
-    asked = most(evidence.lines.begun_at(inner["at"]))
+    # What to change is there, not at the loop; where eager ops can be what the generator takes,
+    # at the line of most of them.
+    much = inner.height * DISPATCH_US >= _OF_GENERATOR * slow.get("steady_us", 0.0)
+    asked = most(evidence.lines.begun_at(named["at"])) if much else []
     made_at = asked[0] if asked else evidence.lines.made_at(function)
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
@@ -117,15 +122,21 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _eager_in_generator(evidence: Evidence) -> pl.DataFrame:
-    """The eager ops that a generator's code asks for: rows of `Evidence.placed`.
+    """The eager ops that the code of generators asks for: rows of `Evidence.placed`.
 
-    tf.data's threads run it in a PyFunc, which has no call of a function around them.
+    A thread of tf.data runs it in a PyFunc, which has no call of a function around it.
     """
-    nodes = evidence.executions.frame["signature", "thread"]
-    is_python = evidence.executions.signatures["op"].str.contains(PYTHON_OPS)[nodes["signature"]]
-    threads = only(nodes, is_python)["thread"].unique()
-    mine = (pl.col("cause") == "py-function") & ~pl.col("inside")
-    return evidence.placed.filter(mine, pl.col("thread").is_in(threads.implode()))
+    executions = evidence.executions
+    of_generator = executions.steps["function"].str.starts_with(GENERATOR)
+    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
+    spans = executions.frame[["signature", "step_row", "thread", "time", "end_time"]]
+    chosen = is_python[spans["signature"]] & rows(of_generator, spans["step_row"])
+    spans = only(spans[["thread", "time", "end_time"]], holds(chosen)).sort("time")
+    asked = evidence.placed.filter(~pl.col("inside")).sort("time")
+    within = asked[["thread", "time"]].join_asof(
+        spans, on="time", by="thread", check_sortedness=False
+    )["end_time"]
+    return only(asked, holds(asked["time"] <= within))
 
 
 def _adds_no_prefetch(evidence: Evidence) -> bool:

@@ -393,7 +393,13 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
     objects that are made again and again), `none` (a value is there or isn't).
     """
     tensors = [match for match in map(_TENSOR.fullmatch, values) if match]
-    kind = _of_tensors(tensors) if len(tensors) == len(values) else _of_python(values)
+    if len(tensors) == len(values):
+        kind = _of_tensors(tensors)
+    elif tensors and not any(tensor[2] for tensor in tensors):  # in some calls a Python number
+        others = _of_python([value for value in values if not _TENSOR.fullmatch(value)])
+        kind = others if "number" in others else _of_python(values)
+    else:
+        kind = _of_python(values)
     return {"name": name, "values": _few(values), **kind}
 
 

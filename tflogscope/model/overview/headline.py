@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -40,7 +39,7 @@ _NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _MAKING = ("tracing", "graph-passes", "first-runs")
-_WAITED_FOR, _LARGER = threshold("verdict.least_making"), threshold("verdict.larger")
+_WAITED_FOR = threshold("verdict.least_making")
 
 
 class Figure(NamedTuple):
@@ -170,7 +169,6 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
-        facts["larger"] = _larger(facts["saves"], run)
         return "errors" if errors else "worth-a-look", facts
     if not summary.eager.kinds and not summary.graph.kinds:
         alone = onednn_verdict(summary)
@@ -216,19 +214,6 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     if of is None:
         return {"time": time}
     return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
-
-
-def _larger(saves: dict[str, Any] | None, run: Tables) -> dict[str, Any] | None:
-    """The phase that takes most, where it takes many times what the fix saves."""
-    if saves is None or "span" not in saves:
-        return None
-    of_run = run.time.drop_nulls("wall_us").select("phase", "wall_us")
-    phases = run.repeated if saves["in_loops"] else of_run
-    phase, us = max(phases.rows(), key=itemgetter(1))
-    if us < _LARGER * saves["time"]:
-        return None
-    share = us / saves["span"]
-    return {"phase": PHASE_NAMES[phase], "time": us, "share": share, "in_loops": saves["in_loops"]}
 
 
 def _compute(summary: Summary, run: Tables) -> dict[str, Any]:
