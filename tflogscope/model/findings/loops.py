@@ -303,7 +303,8 @@ def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
 def _waits(evidence: Evidence) -> pl.DataFrame:
     """What got an element for the program: at, time, end_time, thread, wait (µs), eager.
 
-    Longer waits are left out: an epoch begins, buffers are filled.
+    Longer waits are left out: an epoch begins, buffers are filled. Where a stage of the log takes
+    as long as they do, epoch after epoch, they count: a shuffle behind a slow map.
     """
     eager = evidence.placed.filter(pl.col("op").str.contains(NEXT) & ~pl.col("inside"))
     frame = evidence.executions.frame
@@ -321,8 +322,12 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     waited = eager.lazy().select(*names[:-1], wait="cost", eager=True)
     every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait"])
     both = every.sort("at").collect()
-    usual = both.select(pl.median("wait")).item() or 0.0
-    return only(both, both["wait"] <= _PAUSE * usual)
+    is_usual = both["wait"] <= _PAUSE * (both.select(pl.median("wait")).item() or 0.0)
+    fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
+    again = fills.height >= LEAST and stages.height
+    if again and stages["steady_us"][0] >= _STAGE * float(both["wait"].sum()):
+        return both
+    return only(both, is_usual)
 
 
 @once
