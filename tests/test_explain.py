@@ -207,8 +207,8 @@ def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[st
     assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
     said = capsys.readouterr().out
     assert "Python code inside a graph (note, py-function)" in said
-    assert "change  Rewrite the body with TensorFlow ops" in said
-    assert "where   python/lib/core/py_func.cc, DoCallPyFunc" in said
+    assert "fix     Rewrite the body with TensorFlow ops" in said
+    assert "source  python/lib/core/py_func.cc, DoCallPyFunc" in said
 
 
 def test_text_of_the_log_has_no_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,10 @@ def test_what_is_odd_in_a_rank_is_named_with_it(
         ("problem", "step 5"): ["3"],
     }
     said = " ".join(describe_differences(facts[f"mixed4.{release}"]))
-    assert "rank 2: kernel, MatMul: _MklMatMul (5 nodes) (0, 1, 3); MatMul (5 nodes) (2)" in said
+    assert (
+        "rank 2: kernel, MatMul: _MklMatMul (5 nodes) on ranks 0, 1, 3; MatMul (5 nodes) on rank 2"
+        in said
+    )
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -177,7 +180,7 @@ def test_long_values_are_shown_from_where_they_differ() -> None:
     calls = "train_step, " * 500
     values = {"0": f"{calls}evaluate, {calls}", "1": f"{calls}save", "2": "step", "3": calls}
     same = {"0": values["0"], "1": values["1"]}
-    for each, shown in ((same, "… save (1)"), (values, "train_step, train_step,")):
+    for each, shown in ((same, "… save on rank 1"), (values, "train_step, train_step,")):
         facts = {"what": "order of calls", "subject": "calls", "values": each, "odd": []}
         (said,) = describe_differences({"differences": [facts], "asynchronous": False})
         assert shown in said
