@@ -485,9 +485,12 @@ def test_analyze_shows_which_tensorflow_was_recorded(
 ) -> None:
     log = tmp_path / "run.log"
     for header, shown in (
-        ('{"versions":{"python":"3.11.7","tensorflow":"2.13.1"}}', "TensorFlow 2.13.1 · classic"),
-        ('{"versions":{"tensorflow":["x"]}}', "TensorFlow classic"),
-        ('{"versions":[]}', "TensorFlow classic"),
+        (
+            '{"versions":{"python":"3.11.7","tensorflow":"2.13.1"}}',
+            "TensorFlow 2.13.1 · log format classic",
+        ),
+        ('{"versions":{"tensorflow":["x"]}}', "TensorFlow · log format classic"),
+        ('{"versions":[]}', "TensorFlow · log format classic"),
     ):
         log.write_text(f"{MARK}{header}\n{NODE}")
         assert main(["analyze", "--full", str(log)]) == 0

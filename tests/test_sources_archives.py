@@ -208,9 +208,10 @@ def test_bomb_costs_bounded_memory(tmp_path: Path, name: str, filler: bytes) -> 
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert sizes == [LINE_CAP + 1]
+    is_hole = filler == b"\0"  # NULs in a row are no text
+    assert sizes == ([] if is_hole else [LINE_CAP + 1])
     assert source.account.bytes == 48 << 20
-    assert source.account.cut_lines == 1
+    assert source.account.cut_lines == (not is_hole)
     assert peak < 40 << 20
 
 

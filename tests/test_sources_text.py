@@ -254,7 +254,7 @@ def test_bad_bytes_far_apart_in_a_large_block() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("junk", [b"\0", b"x", b"\xff"])
+@pytest.mark.parametrize("junk", [b"x", b"\xff"])
 def test_one_endless_line_costs_bounded_memory(tmp_path: Path, junk: bytes) -> None:
     path = tmp_path / "run.log"
     with path.open("wb") as file:

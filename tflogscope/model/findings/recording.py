@@ -24,7 +24,7 @@ from tflogscope.model.pipeline import Evidence
 _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node ([^{}]*)\}\} ?")
-_NODES_BEFORE = re.compile(rf"^(?:{_NODE_AROUND.pattern})+")
+_NODES_BEFORE = re.compile(rf"^([\w.]+: )?(?:{_NODE_AROUND.pattern})+")
 _SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
 _DESTROYS = r"^(?:Destroy|Delete)"
@@ -171,7 +171,7 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
 
 def _cut(message: str) -> str:
     """A message as a sentence."""
-    message = _NODE_AROUND.sub(r"node \1 ", _NODES_BEFORE.sub("", message)).strip().rstrip(".")
+    message = _NODE_AROUND.sub(r"node \1 ", _NODES_BEFORE.sub(r"\1", message)).strip().rstrip(".")
     if len(message) > _MESSAGE:
         return message[: _MESSAGE - 1] + "…"
     return f"{message}." if message else ""
