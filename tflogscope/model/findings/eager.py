@@ -44,7 +44,6 @@ _FOR_OTHERS = ("read-variable", "constant")
 _STEADY = threshold("eager-steady-state.steady_share")
 _LEAST_STEPS = threshold("eager-training-step.least_steps")
 _MAKING = ("variable-init", "optimizer-slots")  # causes of what gives a variable its first value
-_REGULAR = 2  # distances between neighbours, with the null of the first
 _FROM_GENERATOR = "Dataset.from_generator"
 
 
@@ -197,7 +196,7 @@ def _steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     of_tape = pl.col("number").drop_nulls().unique(maintain_order=True)
     counted = updates.group_by("beside").agg(
         rounds=of_tape.len(),
-        regular=of_tape.diff().n_unique() <= _REGULAR,
+        regular=of_tape.diff().drop_nulls().n_unique() <= 1,
         until=pl.col("at").max(),
     )
     counted = steps.with_columns(pl.col("beside").fill_null("")).join(counted, on="beside")
