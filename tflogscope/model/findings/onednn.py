@@ -37,9 +37,7 @@ _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 _LEAST_REORDER_US = threshold("reorders.least")
 _CALL_US = threshold("float64.call")
 _HALF = r"(?:^|[ _:])f16:"  # a tensor of a primitive
-# Of reference code in float16, what is saved in float32: measured 0.93 for 8 small convolutions,
-# more for larger ones.
-_OF_REFERENCE = 0.9
+_OF_REFERENCE = threshold("reference-implementation.float32_share")
 
 
 def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
