@@ -137,8 +137,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     """The spans in gaps.
 
     at, op, thread, since, begin, end, gap_at (which gap), asked (by a callback: it could be left
-    out altogether), known (the stack says so); in µs eager (what is at stake of unexpected eager
-    ops), for_callback (of others that a callback asked for), idle.
+    out altogether), known (the stack says so); in µs eager (what unexpected eager
+    ops take), for_callback (of others that a callback asked for), idle.
     """
     judged = evidence.unexpected["at"]
     at = evidence.spans["at"]
@@ -181,7 +181,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 
 @once
 def measure_gaps(evidence: Evidence) -> pl.DataFrame:
-    """What the gaps of each function have at stake.
+    """What the gaps of each function could save.
 
     name, function, fit, eager, idle, inside (µs). Gaps in which Python code of tf.data ran all the
     while are not idle (`claim_held_up`). Threads that all call one function wait for requests, or
