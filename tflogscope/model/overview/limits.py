@@ -250,10 +250,13 @@ def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:
 
 
 def _twice(events: Events) -> Facts:
-    """The same text is in the log twice: the lines where it begins."""
+    """The same text is in the log twice: the lines where it begins; or each of its lines is."""
     if not events.repeated:
         return {}
     places = with_places(events.spans, pl.DataFrame({"at": events.repeated}))
+    again, first = places["line"]
+    if again == first + 1:
+        return {"each": f"{first:,}"}
     return {
         name: f"{line:,}" if len(events.spans) == 1 else f"{line:,} of {source}"
         for name, source, line in zip(("again", "first"), *places[["source", "line"]], strict=True)
