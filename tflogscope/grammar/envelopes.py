@@ -32,7 +32,7 @@ FIELD_TYPES = {
     # No spaces, and nothing that comes around names. Digits at its end are a number's behind it.
     "name": r"[^][ \t\n(){}<>|,:=/]+",
     # A name and, behind a dot, a number: it tells Foreman's lines from those of containers.
-    "numbered": r"[^][ \t\n(){}<>|,:=/.]+\.[0-9]+",
+    "numbered": r"[^][ \t\n(){}<>|,:=/.]++\.[0-9]+",
     # A file's name, which may have spaces.
     "file": r"[^:\t\n]+",
     # What a job of a shell is given: no times, and not a number alone, which may be that of a line.

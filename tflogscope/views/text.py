@@ -8,6 +8,7 @@ characters that have no effect.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TextIO
 
@@ -21,6 +22,8 @@ from tflogscope.escapes import safe
 WIDTH_WITHOUT_TERMINAL = 100
 _ARROW, _LEAST_SIDES = " → ", 8
 _WIDEST_PARAGRAPH = 100  # cells: longer lines are hard to read
+# An amount and its unit stay on one line. For rich each blank is a break, the no-break space too.
+_AMOUNT, _NO_BREAK = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|[kMG]?B)\b)"), "\ue000"
 
 
 def text(value: object, style: str = "") -> Text:
@@ -44,9 +47,10 @@ def print_paragraph(value: str, console: Console, label: str = "", style: str = 
     """
     before, indent = text(label), cell_len(label)
     room = max(paragraph_width(console) - indent, 1)
-    for line in text(value).wrap(console, room):
+    for line in text(_AMOUNT.sub(_NO_BREAK, value)).wrap(console, room):
         # rich keeps the blanks at which it breaks, at the end of a line or the start of the next.
-        console.print(before + Text(line.plain.strip()), style=style, soft_wrap=True)
+        plain = line.plain.strip().replace(_NO_BREAK, " ")
+        console.print(before + Text(plain), style=style, soft_wrap=True)
         before = Text(" " * indent)
 
 
