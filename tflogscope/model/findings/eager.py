@@ -65,12 +65,12 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
-    """Ops after the calls of one function, again and again; then all others together."""
+    """Ops after the calls of one function, again and again; those of other threads; the rest."""
     of_program = ~pl.col("nested") & pl.col("made_by").is_null()
     called = evidence.calls.filter(of_program)
     calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "op", "cost", "near", "rule", "dispatch"]].hstack(
+    placed = rest[["at", "op", "cost", "near", "rule", "dispatch", "thread"]].hstack(
         [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
@@ -83,13 +83,22 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     # Whatever runs between two training steps of Keras is a callback's.
     stakes = measure_gaps(evidence).filter(pl.col("idle") + pl.col("eager") > 0)
     of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())
-    steady = placed.select(holds((pl.col("calls") > 1) & (often | of_fit) & same)).to_series()
+    # A thread that calls nothing prepares data, say: a loop waits for it where it waits for data.
+    calling = pl.col("thread").is_in(called["thread"].unique().implode())
+    other = ~calling & (again & ~calling).any()
+    beside = ~other & (pl.col("calls") > 1) & (often | of_fit) & same
+    steady, apart = (placed.select(holds(chosen)).to_series() for chosen in (beside, other))
     for ops in only(placed, steady).partition_by("near"):
         stake = stakes.filter(pl.col("function") == ops["near"][0])
         if not (stake["idle"] > stake["eager"]).any():  # `between-steps` has it
             yield _steady(evidence, ops["near"][0], ops, stake)
+    if apart.any():
+        ops = only(placed, apart)
+        finding = _ran(evidence, "eager-steady-state", "the program", ops)
+        facts = {**finding.facts, "apart": ops["thread"].n_unique(), "saved": None}
+        yield finding._replace(claims=[], facts=facts)
     # A metric that is updated now and then costs little, whatever runs it.
-    others = only(placed, ~steady & placed["rule"].ne_missing(METRIC_UPDATE))
+    others = only(placed, ~(steady | apart) & placed["rule"].ne_missing(METRIC_UPDATE))
     if others.height:
         yield from _other(evidence, others)
 

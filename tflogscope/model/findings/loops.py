@@ -40,7 +40,9 @@ _UNSHOWN = threshold("input-bound.unshown_share")
 _OF_GENERATOR = threshold("input-bound.eager_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _LEAST_RUN = threshold("input-bound.least_run")
-_MAP = r"^Dataset_\w*?map_"  # python/data/ops: the name of a map's function begins so
+# python/data/ops: the name of a map's function begins so; `flat_map` takes no num_parallel_calls.
+_MAP = r"^Dataset_map_"
+_STAGE_OF = re.compile(r"Dataset_(flat_map|map|filter|interleave|scan)_(.*)")
 _IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("per_run") > _LEAST_RUN)
 _SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
@@ -77,10 +79,12 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
-    mapped = re.sub(_MAP, "", function) if slow and not generator else None
+    stage_of = _STAGE_OF.match(function)
+    kind, mapped = stage_of.groups() if stage_of else ("map", function)
+    mapped = mapped if slow and not generator else None
     steps = max(evidence.loop_time - wait, 0.0)
     stake = avoidable_wait(evidence)
-    serial = bool(stage) and not generator and not parallel
+    serial = bool(re.match(_MAP, function)) and not parallel
     epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"]
     wide = serial and not again and stage["alone"] < _ALONE
@@ -97,7 +101,8 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
         "generator": generator,
-        "stage": slow and {"generator": generator, "decode": slow["op"], "mapped": mapped},
+        "stage": slow
+        and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
         "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
         "serial": serial and not wide,
