@@ -189,7 +189,7 @@ def test_what_the_pass_says_of_a_type_is_of_that_type() -> None:
     facts = run_of("eager_types__tf2.21.0").explain(op="MatMul")
     kept = {each["rule"]: each["evidence"] for each in facts["graph"]["kernels"]}
     assert kept["bfloat16-refused"] == [5594]
-    assert kept["type"] == [6417]
+    assert kept["float16-refused"] == [6417]
     eager = {each["dtype"]: each["evidence"] for each in facts["eager"]["kernels"]}
     assert eager["DT_BFLOAT16"] == [2493]
     assert eager["DT_HALF"] == [3010]

@@ -133,7 +133,7 @@ def test_the_command_takes_logs_and_a_store(
     logs = sorted(str(log) for log in LOGS.glob("slow2__tf2.13.1*"))
     assert main(["ranks", *logs]) == 0
     text = capsys.readouterr().out
-    assert "None: releases" in text
+    assert "None in releases" in text
     assert "rank 1 comes last in 7 of 7 steps" in " ".join(text.split())
     assert main(["ranks", f"{store}#{tflogscope.open_store(store).rows['run'][0]}"]) == 2
     assert "no other ranks" in capsys.readouterr().err

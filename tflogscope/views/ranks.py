@@ -53,8 +53,12 @@ def describe_differences(facts: Facts) -> list[str]:
         shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
         values = "; ".join(f"{value} on {_named(', '.join(ranks))}" for value, ranks in shown)
         sentences.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
+    if sentences:
+        return sentences
+    if facts["step_function"] is None:  # problems are compared by step
+        return ["None in releases, settings, kernels and implementations."]
     equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
-    return sentences or [f"None: releases, settings, {equal} are equal."]
+    return [f"None in releases, settings, {equal}."]
 
 
 def _shortened(values: Sequence[str]) -> list[str]:

@@ -49,6 +49,16 @@ def is_double(attributes: Attributes) -> bool:
     return attributes.get("T") == "DT_DOUBLE"
 
 
+def is_bfloat16(attributes: Attributes) -> bool:
+    """The numbers are bfloat16."""
+    return attributes.get("T") == "DT_BFLOAT16"
+
+
+def is_half(attributes: Attributes) -> bool:
+    """The numbers are float16."""
+    return attributes.get("T") == "DT_HALF"
+
+
 def has_other_filter(attributes: Attributes) -> bool:
     """The weights of a quantized op are not of type qint8."""
     return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"

@@ -296,14 +296,10 @@ class _Facts:
         types = pl.col("op").replace_strict(_TYPES, default=None, return_dtype=pl.List(pl.String))
         half = (pl.col("dtype") == _HALF) & ~pl.lit(_HALF in self._types_run)
         refused = self._own(~pl.col("dtype").is_in(types) | half, row)
-        return self._skipped(refused, self._type_refused(row))
+        return self._skipped(refused, self.type_refused(row))
 
-    def bfloat16_refused(self, row: Integers) -> Integers:
+    def type_refused(self, row: Integers) -> Integers:
         """The pass' word on its op with this type in its function."""
-        refused = self._type_refused(row)
-        return np.where(self._own(pl.col("dtype") == _BFLOAT16, row) != _NONE, refused, _NONE)
-
-    def _type_refused(self, row: Integers) -> Integers:
         return self._said("rewrite_skipped", row, "op", "dtype", word="DT_")
 
     @cached_property
