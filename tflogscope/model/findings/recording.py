@@ -88,7 +88,10 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
             rest = message.removeprefix(subject).lstrip(", ")
             facts["message"] = rest if rest.strip(".") else None
             facts |= {"native": True, **running_at(evidence)}
-        meant = ending.signal is None and error is None and ending.status in _MEANT
+        failed = packaged_toml("endings.toml")["pytest"]["failed"]
+        facts["tests"] = ending.status == 1 and bool(re.match(failed, ending.printed or ""))
+        chosen = ending.status in _MEANT or facts["tests"]
+        meant = ending.signal is None and error is None and chosen
         id_ = "exit-status" if meant else "crashed"
         yield Finding(id_, subject, 1, None, [ending.at], facts, python)
 
