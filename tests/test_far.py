@@ -260,6 +260,9 @@ def test_processes_in_one_file_are_told_apart_by_their_tasks() -> None:
     alone = run_of("ps_worker0__tf2.21.0").timeline
     for kind in ("op", "call", "plumbing"):
         assert worker.filter(kind=kind).height == alone.filter(kind=kind).height
+    # Another thread writes that an asynchronous kernel is done, and runs nothing itself.
+    for rows in (worker, alone):
+        assert not rows.filter((pl.col("op") == "_Recv") & pl.col("end").is_null()).height
 
 
 STACK = 'tflogscope stack {0}.1 [["a.py",3,"f"]]\n'

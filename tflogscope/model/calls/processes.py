@@ -121,10 +121,14 @@ def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.Da
 def _tasks(events: Events) -> pl.DataFrame:
     """Threads and the tasks that they ran something in: thread, task.
 
-    The end of a component is printed by another thread than its begin; it has the same device,
+    An asynchronous kernel ends on another thread than it began on. The end of a component is printed by another thread than its begin; it has the same device,
     function and handle, which other processes may have as well.
     """
-    ran = events.with_threads(events.runs[["definition", "site"]]).unique()
+    begun, ended = (
+        events.with_threads(events.runs.select("definition", site=site)).unique()
+        for site in ("site", "end_site")
+    )
+    ran = pl.concat([begun, ended.filter(pl.col("thread") >= 0)]).unique()
     devices = rows(events.definitions["device"], ran["definition"])
     seen = [
         ran.select("thread").with_columns(task=devices),
