@@ -17,6 +17,7 @@ from tflogscope.model.common.frames import Integers, holds, is_among, last_befor
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
 from tflogscope.model.common.once import once
+from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
 from tflogscope.model.findings.checkpoints import SAVING
@@ -243,7 +244,10 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 
     `trained_beside`: functions beside which eager ops do the training; their gaps are that.
     """
-    if serves(evidence.events):  # it waits for requests
+    events = evidence.events
+    # In a notebook Python prints each dispatch into the cell: that takes longer than a short gap.
+    prints = printed_by_python(events) and events.messages("executing_op").height
+    if prints or serves(events):  # a server waits for requests
         return
     idle = measure_gaps(evidence).filter(
         (pl.col("idle") > pl.col("eager")) & ~pl.col("function").is_in(list(trained_beside))
