@@ -121,8 +121,9 @@ def _by_calls(events: Events, tasks: pl.DataFrame, named: pl.DataFrame) -> pl.Da
 def _tasks(events: Events) -> pl.DataFrame:
     """Threads and the tasks that they ran something in: thread, task.
 
-    An asynchronous kernel ends on another thread than it began on. The end of a component is printed by another thread than its begin; it has the same device,
-    function and handle, which other processes may have as well.
+    An asynchronous kernel ends on another thread than it began on. The end of a component is
+    printed by another thread than its begin; it has the same device, function and handle, which
+    other processes may have as well.
     """
     begun, ended = (
         events.with_threads(events.runs.select("definition", site=site)).unique()

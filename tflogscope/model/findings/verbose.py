@@ -11,12 +11,21 @@ from tflogscope.grammar.rewriters import ONEDNN
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import only
-from tflogscope.model.common.verbose import MADE, PROBLEM, verbose_facts
+from tflogscope.model.common.verbose import MADE, verbose_facts
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.pipeline import Evidence
 
 MUCH = threshold("verbose-lines.share")
 LEAST_US = threshold("verbose-lines.least")
+# What stays where the shapes of one layer vary: sizes of weights, or the last one. In problems of
+# oneDNN (tests/benchdnn/doc) a batch is `mb`, times are `t`, space is `ih`, `ow`, …
+_OF_LAYER = pl.coalesce(
+    pl.when(pl.col("problem").str.contains(r"[a-z]c\d")).then(
+        pl.col("problem").str.replace_all(r"(?:mb|t|[io][dhw]|p[dhw])\d+", "")
+    ),
+    pl.col("problem").str.extract(r":([\dx]+)"),
+    pl.col("problem").str.extract(r"(\d+)$"),
+)
 
 
 def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -90,8 +99,9 @@ def _creation(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
         return
     costly = made.group_by("primitive").agg(pl.col("duration_us").sum()).sort("duration_us")
     primitive = costly["primitive"].last()
-    problems = made.filter(pl.col("primitive") == primitive)[PROBLEM].n_unique()
-    if problems < 2:  # each is made once, before its first run
+    shapes = made.filter(pl.col("primitive") == primitive).drop_nulls("problem").unique("problem")
+    problems = shapes.filter(pl.len().over(_OF_LAYER) > 1).height
+    if not problems:  # each layer's is made once, before its first run
         return
     facts = {"took": verbose.made_us, "ran": ran, "problems": problems}
     at = made["at"].to_list()
@@ -106,6 +116,11 @@ def _reorders(evidence: Evidence) -> Iterator[Finding]:
     if took < max(LEAST_US, MUCH * whole) or took == whole:
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
-    facts = {"took": took, "share": took / whole, "names": most(reorders.select(kinds)["kind"])}
+    # Weights are packed once, when a model is loaded or first run.
+    again = reorders.filter(pl.len().over("implementation", "problem") > 1)["duration_us"].sum()
+    repeats = again >= max(LEAST_US, MUCH * whole)
+    names = most(reorders.select(kinds)["kind"])
+    facts = {"took": took, "share": took / whole, "names": names, "once": not repeats}
+    facts["worth_a_look"] = repeats
     at = reorders["at"].to_list()
     yield Finding("reorder-time", "reorder", reorders.height, None, at, facts)
