@@ -107,14 +107,15 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
 
 def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> Finding:
     traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
-    windows = again["begin"].to_numpy(), again["end"].to_numpy()
+    every = pl.concat([builds[["begin", "end"]].head(1), again[["begin", "end"]]])
+    windows = every["begin"].to_numpy(), every["end"].to_numpy()
     of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())
     keras = _keras_method(evidence.calls.filter(python_function=builds["called"][0]), evidence)
     at = builds["at"].explode()
     facts = {
         "builds": builds.height,
         "elements": int(builds["elements"].sum()) or None,
-        "iterators": 1 + again.height,
+        "iterators": every.height,
         "traced": int((of_build > 0).sum()) or None,
         "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
         "took": AVOIDABLE,

@@ -139,7 +139,8 @@ def _as_recorded(path: str, evidence: Evidence) -> str:
 
 def _failures(evidence: Evidence) -> Iterator[Finding]:
     """Failures by op, function and status code: each once, with what ended because of it."""
-    for alike in evidence.failures.partition_by("op", "function", "code"):
+    kinds = evidence.failures.partition_by("op", "function", "code")
+    for number, alike in enumerate(kinds):
         first = alike.row(0, named=True)
         ended = [name for names in alike["ended"].to_list() for name in names]
         facts = {
@@ -149,6 +150,8 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
             "code": first["code"],
             "message": _cut(first["message"]),
             "ended": most(pl.Series(ended)) if ended else [],
+            "later": number > 0,
+            "first": bool(ended) or len(kinds) > 1,
         }
         at, python = alike["at"].to_list(), _line_of(first["row"], evidence)
         yield Finding("failed-ops", first["op"] or "?", alike.height, None, at, facts, python)
