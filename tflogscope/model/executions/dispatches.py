@@ -102,7 +102,12 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
         hint = "TensorFlow registers some 2,000. This is not its log, or it is damaged."
         raise InputError(problem, events.spans[0].name, hint)
     runs, components = _runs_with_ends(events), instantiations.components
-    component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
+    # A service of tf.data within the process has a runtime with handles of its own.
+    of_handle, of_function = (
+        last_before(runs[keys], components[keys])
+        for keys in (["at", "handle"], ["at", "handle", "function"])
+    )
+    component = np.where(of_function < 0, of_handle, of_function)
     runs = runs.hstack(
         [
             pl.Series("dispatch", _dispatch_of_runs(executing, runs)),
