@@ -30,8 +30,8 @@ class CheckedRun:
 
     @cached_property
     def calls(self) -> pl.DataFrame:
-        """Calls of graph functions, in order."""
-        executions = self.run.executions
+        """Calls of graph functions, in order; `row` in the timeline."""
+        executions = self.run.executions.with_row_index("row")
         calls = spelled(only(executions, executions["kind"] == "call"))
         return function_calls(calls, self.run.python_functions)
 

@@ -20,7 +20,7 @@ from tflogscope.checks.evidence import (
     most_frequent_line,
 )
 from tflogscope.checks.policy import Policy, PolicySection
-from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.causes.rules import UNKNOWN, cause_grammar, causes_that_count
 from tflogscope.model.common.frames import first_of_each, only
 from tflogscope.model.common.names import op_of_kernel
 from tflogscope.model.common.once import once
@@ -28,7 +28,7 @@ from tflogscope.model.common.verbose import MADE
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.links.linked import IS_REFERENCE
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
-from tflogscope.model.rows.unexpected import is_unexpected
+from tflogscope.model.rows.unexpected import is_unexpected, repeats
 
 ROUNDING = 1e-9  # shares that differ by less are the same
 
@@ -85,9 +85,11 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     functions = evidence.eager["near"].unique(maintain_order=True)
     parts = [_counted(entry, function) for function in functions]
     counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
+    counted = counted.sort("row")
+    once = counted.height if _ran_once(entry, counted) else 0
+    counted = counted.slice(once)
     groups = (
-        counted.sort("row")
-        .with_columns(cause="judged_by", function=pl.when("inside").then("near"))
+        counted.with_columns(cause="judged_by", function=pl.when("inside").then("near"))
         .group_by("op", "cause", "function", "python", maintain_order=True)
         .agg(*evidence_columns("python"))
         .sort("amount", descending=True, maintain_order=True)
@@ -101,10 +103,24 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
         "first": None if training else first.get("function"),
         "line": first.get("line"),
         "uncalled": not first,
+        "once": once,
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
     return Measurement(counted.height, broken, facts, entry.limit)
+
+
+def _ran_once(entry: PolicyKey, counted: pl.DataFrame) -> bool:
+    """Whether all that counts came after the last call, on lines that didn't repeat it.
+
+    What runs once after training gains nothing from a function that would be traced for it.
+    """
+    calls = entry.evidence.calls
+    if calls.is_empty() or entry.policy.value("after", None) == "start":
+        return False
+    late = (counted["row"] > calls["row"].max()).all()
+    in_python = counted["judged_by"].is_in(causes_that_count("always")).any()
+    return late and not in_python and not repeats(counted, "python")
 
 
 def _training_line(eager: pl.DataFrame, source: str, first: int) -> int | None:

@@ -35,6 +35,7 @@ from tflogscope.model.findings.loops import (
 )
 from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
 from tflogscope.model.rows.spans import LEAST
+from tflogscope.model.rows.unexpected import repeats
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
@@ -397,6 +398,9 @@ def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         finding = _ran(evidence, "eager-steady-state", "the program", ops, late=late)
         stack = rows(evidence.lines.of_dispatches, ops["dispatch"])
         turns = ops.select(pl.len().over("op", stack).max()).item()
-        if turns < LEAST:  # tracing a function for what runs once takes longer
+        placed = ops[["op"]].hstack([stack.alias("stack")])
+        if turns < LEAST or not repeats(
+            placed, "stack"
+        ):  # tracing a function for what runs once takes longer
             finding = finding._replace(claims=[], facts={**finding.facts, "saved": None})
         yield finding

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import causes_that_count
-from tflogscope.model.common.frames import last_before, only, row_with, rows, where
+from tflogscope.model.common.frames import Integers, last_before, only, row_with, rows, where
 from tflogscope.model.executions.executions import spelled
 
 After = Literal["first-call", "start"]
+_LEAST_TURNS = threshold("unexpected-eager.least_turns")
 
 
 def function_calls(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
@@ -93,3 +96,25 @@ def is_unexpected(
     counted = pl.lit(True) if after == "start" else ~pl.col("before_calls")
     always = cause.is_in(causes_that_count("always"))
     return ~cause.is_in(allowed) & (always | (counted & ~pl.col("own")))
+
+
+def repeats(ops: pl.DataFrame, place: str) -> bool:
+    """Whether some place of the program ran its eager ops again and again, or a place is not known.
+
+    Ops are in the order of the log; `place` is the column that says what asked for each. A place
+    that ran so often asked for equal rows of ops.
+    """
+    if ops[place].null_count():
+        return True
+    code = pl.col("op").cast(pl.String).rank("dense").fill_null(0)
+    of_place = ops.select(place, code=code).group_by(place).agg("code")["code"]
+    return any(_turns_of(codes.to_numpy()) >= _LEAST_TURNS for codes in of_place)
+
+
+def _turns_of(codes: Integers) -> int:
+    """The largest number of equal rows that make up all of a row of numbers."""
+    sizes = np.arange(1, len(codes) + 1)
+    for size in sizes[len(codes) % sizes == 0]:
+        if (codes[size:] == codes[:-size]).all():
+            return len(codes) // int(size)
+    return 1
