@@ -421,6 +421,15 @@ def test_what_ran_once_after_the_last_call_does_not_fail_it_alone() -> None:
     assert amounts == [*[("MatMul", 3)] * 2, *[("RealDiv", 3)] * 2, ("Softmax", 1)]
 
 
+@pytest.mark.parametrize(("made", "ops"), [("plain", {}), ("sorted", {"SparseReorder": 8})])
+def test_a_data_set_that_serializes_what_a_generator_gives_is_not_the_programs(
+    made: str, ops: dict[str, int]
+) -> None:
+    result, *_ = check_run(run_of(f"generator_of_sparse_{made}__tf2.20.0__record")).checks
+    assert {each.subject["op"]: each.amount for each in result.violations} == ops
+    assert "Not counted: 8 that TensorFlow or a library ran itself." in result.text
+
+
 def test_unpacking_ragged_and_sparse_elements_is_of_tf_data() -> None:
     run = run_of("ragged_rows__tf2.20.0__record")
     assert run.unexpected_eager.is_empty()

@@ -13,7 +13,12 @@ from tflogscope.errors import UsageError
 from tflogscope.model.common.origin import Input
 from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.common.tables import Tables
-from tflogscope.model.rows.unexpected import count_training, eager_executions, is_unexpected
+from tflogscope.model.rows.unexpected import (
+    count_training,
+    eager_executions,
+    is_unexpected,
+    leave_to_libraries,
+)
 from tflogscope.sources import Source
 
 # What few commands need is imported where it is made.
@@ -99,7 +104,7 @@ class Run(Tables):
     @cached_property
     def eager_executions(self) -> pl.DataFrame:
         """The eager ops of the timeline, each with the calls around it (`eager_executions`)."""
-        eager = eager_executions(self.executions, self.python_functions)
+        eager = leave_to_libraries(eager_executions(self.executions, self.python_functions))
         taped = eager.filter("before_calls")["cause"] == "gradient-tape"
         return count_training(eager, self.findings) if taped.any() else eager
 

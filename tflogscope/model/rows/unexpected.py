@@ -66,6 +66,18 @@ def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.Da
     )
 
 
+def leave_to_libraries(eager: pl.DataFrame) -> pl.DataFrame:
+    """The same `eager_executions`; Python code in graphs that is of no line is `own`, a library's.
+
+    Where other ops have a line of the program: what a generator gives is serialized for its data
+    set, and a library's generator may run ops of its own.
+    """
+    lineless = (pl.col("judged_by") == "py-function") & pl.col("python").is_null()
+    lineless &= bool(eager["python"].count())
+    judged_by = pl.when(lineless).then(pl.lit("library")).otherwise("judged_by")
+    return eager.with_columns(own=pl.col("own") | lineless, judged_by=judged_by)
+
+
 def count_training(eager: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
     """The same `eager_executions`, `before_calls` until steps of training run op by op.
 
