@@ -20,6 +20,7 @@ from tflogscope.model.findings.finding import (
     CALLBACK,
     Finding,
     claim_overhead,
+    claim_spans,
     most,
     total,
 )
@@ -32,6 +33,7 @@ from tflogscope.model.findings.loops import (
     input_bound,
     python_map,
     total_wait,
+    waits_for_threads,
 )
 from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
 from tflogscope.model.rows.spans import LEAST
@@ -244,7 +246,19 @@ def _trained(evidence: Evidence, ops: pl.DataFrame) -> Finding:
     gradients = int((ops["cause"] == "gradient-tape").sum())
     subject = functions[0] if functions else "GradientTape"
     facts = {"gradients": gradients, "functions": functions}
-    return _ran(evidence, "eager-training-step", subject, ops, **facts)
+    finding = _ran(evidence, "eager-training-step", subject, ops, **facts)
+    return finding._replace(claims=[*finding.claims, *_claim_replicas(evidence, ops)])
+
+
+def _claim_replicas(evidence: Evidence, ops: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Claim what a thread waits for others that train op by op, less what their kernels take.
+
+    MirroredStrategy.run hands a step to a thread for each replica (python/distribute/mirrored_run).
+    """
+    spans = only(evidence.spans, evidence.spans["again"] & waits_for_threads(evidence))
+    waited, work = float(spans["gap"].sum()), total(ops["cost"]) or 0.0
+    if waited > work:
+        yield claim_spans(spans, gap=pl.col("gap") * (1 - work / waited))
 
 
 def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:

@@ -384,6 +384,15 @@ def _computes_elsewhere(evidence: Evidence) -> pl.Series:
     return since.to_series() & (versions.drop_nulls().n_unique() > 1)
 
 
+@once
+def waits_for_threads(evidence: Evidence) -> pl.Series:
+    """Per span whether ops of other threads began in the gap before it: threads of replicas, say."""
+    spans = evidence.spans
+    begins = spans["begin"].sort()
+    first, last = begins.search_sorted(spans["since"]), begins.search_sorted(spans["begin"])
+    return (last - first > 1) & (spans["gap"] > 0)  # its own predecessor began before
+
+
 def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
     """Long gaps before the same op, again and again, in a loop of eager ops.
 
@@ -401,6 +410,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
     left_out = (
         spans["once"]
         | _computes_elsewhere(evidence)
+        | waits_for_threads(evidence)
         | is_among(spans["at"], of_others)
         | is_among(spans["at"], of_keras)
         | of_step
