@@ -386,7 +386,7 @@ def _computes_elsewhere(evidence: Evidence) -> pl.Series:
 
 @once
 def waits_for_threads(evidence: Evidence) -> pl.Series:
-    """Per span whether ops of other threads began in the gap before it: threads of replicas, say."""
+    """Per span whether ops of other threads began in the gap before it: of replicas, say."""
     spans = evidence.spans
     begins = spans["begin"].sort()
     first, last = begins.search_sorted(spans["since"]), begins.search_sorted(spans["begin"])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.grammar.op_kinds import OF_OTHERS, op_kinds
 from tflogscope.model.calls.python_functions import read_tracing
 from tflogscope.model.common.frames import (
@@ -43,6 +44,7 @@ from tflogscope.model.rows.spans import LEAST
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence
 
+_COLD_US = threshold("loop.cold")
 PHASE_NAMES = {row["id"]: row["name"] for row in packaged_toml("ledger.toml")["phase"]}
 """What screens call the phases, in the order in which they are in the table `time`."""
 PHASES = (*PHASE_NAMES,)
@@ -337,8 +339,9 @@ class _Thread:
         """When the thread was in a loop: begins and ends of its ops with the gaps before them.
 
         The first trace and call of a Python function are of no loop, the later ones may be (threads
-        that call at once each instantiate the function); nor is what makes variables, nor what
-        comes before the calls of a thread that calls in a loop.
+        that call at once each instantiate the function); nor is the first run of an op that makes a
+        primitive, nor what makes variables, nor what comes before the calls of a thread that calls
+        in a loop.
         """
         of = self._of
         names = of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
@@ -352,6 +355,9 @@ class _Thread:
         first = pl.concat([earliest.select("at"), made_by.select("at")]).collect()["at"]
         made = self._own(traced(of)).filter(of_first)
         spans = self._own(of.spans).filter(~pl.col("once"))
+        cold = pl.col("op").is_first_distinct() & (pl.col("work_us") - pl.col("cost") > _COLD_US)
+        eager = self._items.filter(phase="eager")["at"]
+        first = pl.concat([first, spans.filter(cold & pl.col("at").is_in(eager.implode()))["at"]])
         # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
