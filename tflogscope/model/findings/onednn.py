@@ -17,7 +17,7 @@ from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among, only, row_with, rows, where
 from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
-from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, most, total
 from tflogscope.model.findings.verbose import LEAST_US, MUCH, passed_over
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
@@ -137,13 +137,13 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "changes": [rule.change for rule in rules],
         }
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
-        facts["took"] = time
+        facts["took"], claims = time, list[pl.DataFrame]()
         if time is not None and doubles.height:
-            time = _time_of_narrower(evidence) or None
-            facts["narrower"] = time
+            time, claims = _narrower(evidence)
+            facts["narrower"] = AVOIDABLE if claims else time
             facts |= _double_from(evidence, doubles)
-        python = _busiest_line(evidence, nodes)
-        yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts, python)
+        python, reason = _busiest_line(evidence, nodes), nodes["reason"][0]
+        yield Finding("not-rewritten", reason, nodes.height, time, at, facts, python, claims)
 
 
 def _busiest_line(evidence: Evidence, nodes: pl.DataFrame) -> str | None:
@@ -180,8 +180,8 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
     return {"edits": places, "edit": places[0] if len(places) == 1 else None}
 
 
-def _time_of_narrower(evidence: Evidence) -> float:
-    """What all nodes in float64 would take less in float32, in µs.
+def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:
+    """What all nodes in float64 would take less in float32, in µs; claims of that in their calls.
 
     Half as many bytes, and twice as many numbers in a register, are half of it. Products in float64
     run code that was compiled for AVX (TensorFlow's .bazelrc, avx_linux), those in float32
@@ -197,9 +197,14 @@ def _time_of_narrower(evidence: Evidence) -> float:
     less = float(doubles.select((saved * took).sum()).item())
     types = evidence.executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     frame = evidence.executions.frame.drop_nulls(["definition", "call", "end_time"])
-    return less * _waited_for(
-        only(frame, is_among(frame["definition"], where(types == "DT_DOUBLE")))
-    )
+    ran = only(frame, is_among(frame["definition"], where(types == "DT_DOUBLE")))
+    less *= _waited_for(ran)
+    per = ran.group_by("call").agg(us=(pl.col("end_time") - pl.col("time")).sum())
+    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
+    calls = calls.drop_nulls(["us", "end"])
+    share = pl.col("us") / pl.col("us").sum()
+    claims = [calls.select("thread", "begin", "end", us=less * share)] if calls.height else []
+    return less or None, claims if less else []
 
 
 def _waited_for(ran: pl.DataFrame) -> float:

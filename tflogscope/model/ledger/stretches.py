@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.grammar.thresholds import threshold
 from tflogscope.grammar.op_kinds import OF_OTHERS, op_kinds
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import read_tracing
 from tflogscope.model.common.frames import (
     Integers,
