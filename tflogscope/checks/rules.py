@@ -104,10 +104,22 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
         "line": first.get("line"),
         "uncalled": not first,
         "once": once,
+        "metrics": _metric_ops(entry),
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
     return Measurement(counted.height, broken, facts, entry.limit)
+
+
+def _metric_ops(entry: PolicyKey) -> int:
+    """How many ops of metrics the program runs after the first call, where the policy lets them."""
+    if "metrics" not in (
+        entry.policy.value("allow_eager_causes", None) or causes_that_count("never")
+    ):
+        return 0
+    metrics = (pl.col("judged_by") == "metrics") & ~pl.col("before_calls") & ~pl.col("own")
+    metrics &= pl.col("python").is_not_null()  # else Keras may run them
+    return entry.evidence.eager.filter(metrics).height
 
 
 def _ran_once(entry: PolicyKey, counted: pl.DataFrame) -> bool:
