@@ -428,6 +428,30 @@ def test_a_model_that_was_loaded_is_called_and_not_saved() -> None:
     assert stacks == [["saving", ["train.py", 2, "<module>"]], [["train.py", 3, "<module>"]]]
 
 
+@pytest.mark.usefixtures("program")
+def test_a_configuration_is_no_file() -> None:
+    folder = Path("packages/keras/src/saving")
+    folder.mkdir(parents=True)
+    (folder / "serialization_lib.py").write_text("def deserialize(made): return made()\n")
+    (folder / "saving_lib.py").write_text(
+        "from keras.src.saving.serialization_lib import deserialize\n"
+        "def load_model(made): return deserialize(made)\n"
+    )
+    Path("train.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        "from keras.src.saving import saving_lib, serialization_lib\n"
+        "def made(): math_ops.add(1, 1)\n"
+        "serialization_lib.deserialize(made)\n"
+        "saving_lib.load_model(made)\n"
+    )
+    _, lines = record("train.py")
+    made = ["train.py", 3, "made"]
+    assert [json.loads(words[2]) for words in lines if words[0] == "stack"] == [
+        [made, ["train.py", 4, "<module>"]],
+        [made, "saving", ["train.py", 5, "<module>"]],
+    ]
+
+
 CALLED = """
 from tensorflow.python import pywrap_tfe
 f, once = "__inference_f_7", "__inference_once_3"

@@ -22,6 +22,10 @@ from tflogscope.model.executions.executions import Executions, with_places
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
 _ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
 
+# Hooks up to 0.3 marked Keras' serialization of configurations as saving. Only that is called by
+# what looks an optimizer, a metric or an initializer up by its name.
+_SERIALIZED = r"<saving>;(<(?:optimizer|metric|initializer)>)"
+
 _SAID = ("row", "said_at", "alone")
 _FACTS = (
     *("source", "first_line", "python", "function", "eager_runs", "eager_us", "calls"),
@@ -45,6 +49,7 @@ class PythonLines:
         messages = self._events.messages("python_stack")
         schema = dict.fromkeys(("python", "function", "frames"), pl.String)
         read = pl.DataFrame([_read(text) for text in messages["frames"]], schema, orient="row")
+        read = read.with_columns(pl.col("frames").str.replace_all(_SERIALIZED, "$1"))
         stacks = messages[["at", "process", "stack"]].hstack(read)
         if stacks.is_empty():
             return stacks
