@@ -212,8 +212,12 @@ class PythonLines:
 
     def begun_at(self, at: pl.Series) -> pl.Series:
         """`train.py:31` of the executions that begin there; null: none does."""
+        return self.named(self.of_begins(at))
+
+    def of_begins(self, at: pl.Series) -> pl.Series:
+        """The stack of the executions that begin there; null: none does."""
         execution = row_with(at.to_frame(), self._executions.frame[["at"]])
-        return self.named(rows(self.of_executions, execution))
+        return rows(self.of_executions, execution)
 
     def facts(self, costs: Costs) -> pl.DataFrame:
         """What each line of the program asked for, the most eager time first.

@@ -8,7 +8,8 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KERAS_STEPS
-from tflogscope.model.common.frames import is_among, looked_up
+from tflogscope.model.causes.causes import package_of
+from tflogscope.model.common.frames import is_among, looked_up, rows
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATASET, MAKE_ITERATOR, NEXT
 from tflogscope.model.common.once import once
@@ -22,12 +23,13 @@ _MAKES = r"Dataset(?:V\d+)?$"
 _READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
+_MARK = r"(?:^|;)<[\w:.]+>"  # a frame that is not the program's
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
 _METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
 
 def pipeline_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Pipelines that the same ops build again and again, in a loop."""
+    """Pipelines that one place of the program builds again and again, of the same ops."""
     for builds, again in rebuilt(evidence):
         yield _rebuilt(evidence, builds, again)
 
@@ -82,19 +84,26 @@ def _built(evidence: Evidence) -> pl.DataFrame:
 def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     """Pipelines that are built again and again: where, and what building them again takes.
 
+    Lines that build the same once each are no loop; a log without lines doesn't tell these apart.
     Keras makes one more iterator when an epoch has ended, of which nobody asks anything.
     """
     every, named = _built(evidence), pl.col("pipeline").is_not_null()
     # What follows tells one loop from others that build the same; without calls its line does.
-    line = evidence.lines.begun_at(every["at"].list.first())
-    follows = pl.coalesce(pl.col("called").cast(pl.String), line)
-    every = every.with_columns(named=named, follows=pl.when(named).then(follows.fill_null("")))
+    stack = evidence.lines.of_begins(every["at"].list.first())
+    follows = pl.coalesce(pl.col("called").cast(pl.String), evidence.lines.named(stack))
+    frames = rows(evidence.lines.stacks["frames"], stack)
+    every = every.with_columns(
+        named=named,
+        follows=pl.when(named).then(follows.fill_null("")),
+        place=pl.when(named).then(frames.str.replace_all(_MARK, "").fill_null("")),
+        package=pl.select(package_of(pl.lit(frames)).str.extract(r"^([^.]+)")).to_series(),
+    )
     idle = ~named & (pl.col("elements") + pl.col("calls") == 0)
     every = every.filter(named | idle).with_columns(
-        pl.col("pipeline", "follows").forward_fill().over("thread")
+        pl.col("pipeline", "follows", "place").forward_fill().over("thread")
     )
-    pipelines = []
-    keys, followed = ["thread", "pipeline", "follows"], pl.col("follows").fill_null("") != ""
+    pipelines, followed = [], pl.col("follows").fill_null("") != ""
+    keys = ["thread", "pipeline", "follows", "place"]
     for iterators in every.filter(followed).partition_by(keys, maintain_order=True):
         builds, again = iterators.filter("named"), iterators.slice(1)
         took = again.select((pl.col("end") - pl.col("begin")).sum()).item()
@@ -119,6 +128,7 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "traced": int((of_build > 0).sum()) or None,
         "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
         "took": AVOIDABLE,
+        "package": builds["package"][0],
         "keras": keras,
         "batch": _METHODS.get(keras or ""),
         "predicts": keras == "predict",
