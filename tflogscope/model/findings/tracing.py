@@ -21,6 +21,7 @@ from tflogscope.model.calls.python_functions import (
     retrace_warnings,
     traces_recorded,
 )
+from tflogscope.model.causes.causes import package_of
 from tflogscope.model.common.frames import (
     Integers,
     first_after,
@@ -46,6 +47,7 @@ _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a li
 # What is known of an argument that has a value of another kind than before.
 _OF_STATE = {"name", "values", "none", "defined", "xla", "predicts", "signature"}
 _LATER = ~pl.col("python_function").is_first_distinct()
+_SHAPES = r"_handle_shapes=(\[.*?\])(?:, \w+=|$)"  # of a variable that a function gets
 _LEAST_PART = threshold("first-call.least_part")
 _MOST_TRACING = threshold("retraced.most_tracing")
 _WORTH_SAYING = threshold("first-call.tracing_share")
@@ -84,18 +86,23 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
 def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
     """Models of Keras that one line of the program trains, each traced anew, alike in size.
 
-    Each has functions of its own, so that none of these is traced twice.
+    Each has functions of its own, so that none of these is traced twice. The variables that a
+    function gets have the shapes of the model's. Models that an installed package trains are left
+    out: no program can keep them.
     """
-    sizes = evidence.nodes.group_by("name").agg(nodes=pl.len())
-    python = pl.Series("python", evidence.lines.begun_at(firsts["at"]), pl.String)
-    steps = firsts.hstack([python]).join(sizes, on="name", maintain_order="left")
-    steps = steps.filter(pl.col("function").is_in(KERAS_STEPS), traces=1).drop_nulls("python")
-    models = pl.col("python_function").n_unique().over("function", "python", "nodes")
+    size = pl.col("attributes").str.extract(_SHAPES).drop_nulls().sort().str.join(" ")
+    sizes = evidence.nodes.group_by("name").agg(nodes=pl.len(), size=size)
+    stacks, stack = evidence.lines.stacks, evidence.lines.of_begins(firsts["at"])
+    by_program = stacks.select("python", package=package_of(pl.col("frames")))
+    steps = firsts.hstack(rows(by_program, stack)).filter(pl.col("package").is_null())
+    steps = steps.join(sizes, on="name", maintain_order="left").drop_nulls("python")
+    steps = steps.filter(pl.col("function").is_in(KERAS_STEPS), traces=1)
+    alike = ["function", "python", "nodes", "size"]
+    models = pl.col("python_function").n_unique().over(alike)
     again = steps.with_columns(models=models).filter(pl.col("models") >= LEAST)
-    if not again.is_empty():
-        later = ~pl.struct("function", "python", "nodes").is_first_distinct()
-        facts = {"models": again["models"].max()}
-        yield _again(evidence, again, "the model", facts, later)
+    for at_line in again.partition_by("python", maintain_order=True):
+        later = ~pl.struct(alike).is_first_distinct()
+        yield _again(evidence, at_line, "the model", {"models": at_line["models"].max()}, later)
 
 
 def _is_of_library(why: dict[str, Any], traces: pl.DataFrame) -> bool:
