@@ -147,6 +147,37 @@ def test_an_installed_package_that_the_program_called_is_in_the_stack(program: P
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["util/deprecation", "autograph/impl/api", "ops/custom_gradient", "module/module"]
+)
+def test_what_a_decorator_of_tensorflow_calls_is_in_the_stack(program: Path, name: str) -> None:
+    package = program / "packages" / "site-packages"
+    package.mkdir()
+    wrapper = program / "packages" / "tensorflow" / "python" / f"{name}.py"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text("def wrap(f):\n    def wrapper(x): return f(x)\n    return wrapper\n")
+    imports = (
+        "from tensorflow.python import math_ops\n"
+        f"from tensorflow.python.{name.replace('/', '.')} import wrap\n"
+    )
+    (package / "loops.py").write_text(
+        f"{imports}@wrap\ndef minimize(x): return math_ops.add(x, x)\n"
+    )
+    (program / "train.py").write_text(
+        "import sys; sys.path.insert(0, 'packages/site-packages')\n"
+        f"{imports}import loops\n"
+        "loops.minimize(1)\n"
+        "wrap(math_ops.add.__get__(1))(2)\n"
+        "wrap(lambda x: math_ops.add(x, x))(3)\n"
+    )
+    _, lines = record("train.py")
+    assert [json.loads(words[2]) for words in lines if words[0] == "stack"] == [
+        ["package:loops", ["train.py", 5, "<module>"]],
+        [["train.py", 6, "<module>"]],
+        [["train.py", 7, "<lambda>"], ["train.py", 7, "<module>"]],
+    ]
+
+
 @pytest.mark.parametrize("path", sorted(HOOK.glob("*.py")), ids=lambda path: path.stem)
 def test_python_3_8_can_run_the_hook(path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 8))

@@ -29,6 +29,14 @@ KNOWN = 1 << 16  # so many places are remembered
 
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _DECORATORS = {"check_shapes", "decorator", "jaxtyping", "typeguard", "wrapt"}  # they run nothing
+# Those of TensorFlow: `deprecated`, `do_not_convert`, `custom_gradient`, `with_name_scope`, and
+# what wraps its own functions (dispatch.py, traceback_utils.py). They may call a library.
+_WRAPPERS = (
+    "/tensorflow/python/util/",
+    "/tensorflow/python/autograph/impl/api.py",
+    "/tensorflow/python/ops/custom_gradient.py",
+    "/tensorflow/python/module/module.py",
+)
 # Whose frames are left out, besides all that is installed.
 _LIBRARIES = {"tensorflow", "keras", "tf_keras", "keras_core", "tensorflow_estimator"}
 # Frames that are left out but say something: what is in the file's name, and what is written; of
@@ -153,8 +161,8 @@ class Stacks:
             packaged = any(part in path for part in _PACKAGES)
             if outside or packaged or path.startswith(self.installed):
                 is_own, mark = False, _mark(path, code.co_name)
-                named = packaged and top not in _DECORATORS
-                package = "" if outside else module if named else None
+                wraps = top in _DECORATORS or any(part in path for part in _WRAPPERS)
+                package = None if wraps else "" if outside else module if packaged else None
         if is_own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
             mark = "metric"
         kind = codes[id(code)] = (code, is_own, mark, package)  # a code that is kept keeps its id
