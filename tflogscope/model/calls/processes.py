@@ -15,6 +15,7 @@ from tflogscope.model.common.frames import is_among, last_before, rows
 from tflogscope.model.common.names import WRAPPED
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions, with_places
+from tflogscope.model.executions.node_runs import FOLDING_STEP
 from tflogscope.sources.owners import ThreadOwners
 from tflogscope.sources.recognise import CTEST
 
@@ -33,7 +34,8 @@ _TASK = r"^/job:([^/]+)(?:/replica:\d+)?/task:(\d+)"
 def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     """What a process says once is said again in one source: line, library; or by the hook: count.
 
-    A process says that it starts on one thread. Some releases say it twice, before anything runs. A
+    A process says that it starts on one thread. Some releases say it twice, before anything runs
+    but constants that are folded while a graph is built, before its session makes devices. A
     process may have two copies of oneDNN, of TensorFlow and of another framework, whose headers
     differ. A forked one says nothing, but has handles of its own.
     """
@@ -48,7 +50,9 @@ def several_processes(events: Events, executions: Executions) -> dict[str, Any]:
     starts = pl.concat(
         events.messages(id_).select("at", "thread", id=pl.lit(id_)) for id_ in AT_START
     )
-    place, ran = pl.int_range(pl.len()).over("id"), executions.frame["at"].min()
+    steps = executions.steps.filter(pl.col("step") != FOLDING_STEP)["at"].cast(pl.Int64)
+    ran = pl.concat([steps, executions.dispatches.eager["at"].cast(pl.Int64)]).min()
+    place = pl.int_range(pl.len()).over("id")
     other = pl.col("thread") != pl.col("thread").first().over("id")
     other |= place >= pl.col("id").replace_strict(_STARTS, default=2)
     other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
