@@ -68,6 +68,17 @@ def test_functions_of_a_section_have_a_limit_of_their_own() -> None:
     assert (own.name, own.passed, own.measured) == ("max_retraces", True, 2)
 
 
+def test_a_function_that_a_package_defines_and_calls_may_be_retraced() -> None:
+    result = real("package_retraces__tf2.15.1__record", "max_retraces", 0)
+    assert (result.passed, result.measured) == (True, 0)
+    assert "Not counted: 4 retraces of functions that installed packages define" in result.text
+
+
+def test_a_function_of_the_program_that_a_package_calls_may_not() -> None:
+    result = real("package_calls__tf2.15.1__record", "max_retraces", 3)
+    assert [each.subject["function"] for each in result.violations] == ["loss"]
+
+
 def test_a_log_without_calls_can_not_tell_retraces() -> None:
     made = MadeRun([node("MatMul", "f", None)])
     assert only(made, "max_retraces", 5).measured is None

@@ -177,7 +177,8 @@ def max_retraces(entry: PolicyKey) -> Measurement | None:
     """Functions that were traced again more often than allowed."""
     if not entry.evidence.shows_eager:
         return _warned_of(entry)
-    traces = entry.mine(_traces(entry.evidence), "function")
+    every = entry.mine(_traces(entry.evidence), "function")
+    traces = first_of_each(every.filter(~pl.col("by_package")), "function")
     too_often = traces.filter(pl.col("retraces") > entry.limit).to_dicts()
     retraced = entry.evidence.run.findings.filter(id="retraced") if too_often else pl.DataFrame()
     advice = {row["subject"]: row["advice"] for row in retraced.to_dicts()}
@@ -192,7 +193,8 @@ def max_retraces(entry: PolicyKey) -> Measurement | None:
         )
         for row in too_often
     ]
-    return Measurement(max(traces["retraces"].to_list(), default=0), broken)
+    facts = {"own": int(every.filter("by_package")["retraces"].sum())}
+    return Measurement(max(traces["retraces"].to_list(), default=0), broken, facts)
 
 
 def _warned_of(entry: PolicyKey) -> Measurement | None:
@@ -206,7 +208,9 @@ def _warned_of(entry: PolicyKey) -> Measurement | None:
 
 @once
 def _traces(evidence: CheckedRun) -> pl.DataFrame:
-    """How often each function was traced again: function, source, line (of each trace), retraces.
+    """How often each function was traced again, the most retraces first.
+
+    Columns: function, source, line (of each trace), python, by_package, retraces.
 
     The first trace of a Python function is none; each further uid of it that is called is one.
     What TensorFlow traces for itself does not count. Functions called under a GradientTape
@@ -225,10 +229,10 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
             pl.col("line"),
             # The calls that traced it again.
             pl.col("python").slice(1).drop_nulls().mode().sort().first(),
+            by_package=pl.col("own").all(),
             retraces=pl.len() - 1,
         )
         .sort("retraces", descending=True, maintain_order=True)
-        .unique("function", keep="first", maintain_order=True)
     )
 
 

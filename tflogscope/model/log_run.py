@@ -155,6 +155,7 @@ class LogRun(Run):
 def _asked(of: Evidence) -> pl.DataFrame:
     compiled = pl.Series("compiled", families(of.executions) == COMPILED)
     columns = of.timeline.columns("own", "stack", "rule", "proof_line")
+    columns = columns.with_columns(pl.col("own") | of.of_packages)
     return columns.insert_column(2, compiled)
 
 

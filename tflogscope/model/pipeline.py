@@ -10,11 +10,11 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.calls.calls import read_calls
-from tflogscope.model.calls.python_functions import python_functions
+from tflogscope.model.calls.python_functions import defined_by_packages, python_functions
 from tflogscope.model.calls.steps import read_steps
-from tflogscope.model.causes.causes import Causes, read_causes
+from tflogscope.model.causes.causes import Causes, package_of, read_causes
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.frames import is_among, looked_up, only, row_with, rows, where
+from tflogscope.model.common.frames import holds, is_among, looked_up, only, row_with, rows, where
 from tflogscope.model.common.names import NEXT, function_columns
 from tflogscope.model.common.origin import calibrated_of, footer_of
 from tflogscope.model.common.recorded import recorded_facts
@@ -129,6 +129,17 @@ class Evidence:
         """The same of all functions that were called, with function, function_uid, flavour."""
         names = self.executions.dispatches.calls["name"].unique(maintain_order=True)
         return self.same_functions(names).with_columns(**function_columns(pl.col("name")))
+
+    @cached_property
+    def of_packages(self) -> pl.Series:
+        """Whether each execution is a call by an installed package of a function of its own."""
+        stacks, executions = self.lines.stacks, self.executions
+        if stacks.is_empty():
+            return pl.repeat(False, executions.frame.height, dtype=pl.Boolean, eager=True)
+        packages = stacks.select(package_of(pl.col("frames"))).to_series()
+        package = rows(packages, self.lines.of_dispatches)
+        own = is_among(executions.dispatches.eager["name"], defined_by_packages(self.events))
+        return holds((own & package.is_not_null())[executions.frame["dispatch"]])
 
     # ---- what findings and limits look at --------------------------------------------------------
 

@@ -47,6 +47,9 @@ _OWN = (
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
 
+_IN_PACKAGE = r"/(?:site|dist)-packages/"
+_OF_TENSORFLOW = r"/(?:tensorflow|keras|tf_keras)/"
+
 # python/eager/backprop.py, _gradient_function names them. What a step updates says less: some
 # optimizers add, as metrics do.
 GRADIENT = "gradient_tape/"
@@ -157,6 +160,15 @@ def traces_recorded(events: Events) -> pl.DataFrame:
     of = pl.format("{}.{}", "process", "python_function")
     traces = records.select("object", "signature", "process", name="function", of=of)
     return traces.unique("name", keep="first", maintain_order=True).collect()
+
+
+def defined_by_packages(events: Events) -> pl.Series:
+    """The functions, by full name, that installed packages define, TensorFlow and Keras aside."""
+    traces = traces_recorded(events)
+    path = pl.col("signature").str.json_path_match("$[0][0]")
+    return traces.filter(path.str.contains(_IN_PACKAGE) & ~path.str.contains(_OF_TENSORFLOW))[
+        "name"
+    ]
 
 
 def read_tracing(events: Events) -> pl.DataFrame:

@@ -153,6 +153,7 @@ _MADE = ("constant", "dataset", "lifted-initializer", "optimizer-slots", "variab
 _OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
 # What a metric of the program, or a function that a metric was given, asks for in other functions.
 _OF_METRIC = r"^(?:[^<;][^;]*;)+<metric>(?:;|$)"
+_MARK = r"(?:^|;)<[\w:.]+>"
 _PACKAGE = r"^(?:<\w+>;)*<package:([^>]+)>;"
 LIBRARY = "library"
 """The rule of what such a package ran in code of its own."""
@@ -163,6 +164,11 @@ _OF_SCHEDULE = r"^<optimizer>;[^<;][^;]*;<callback>(?:;|$)"
 def package_of(frames: pl.Expr) -> pl.Expr:
     """The module of an installed package that the nearest frame of the program called."""
     return frames.str.extract(_PACKAGE)
+
+
+def program_frames(frames: pl.Expr) -> pl.Expr:
+    """The program's own frames alone."""
+    return frames.str.replace_all(_MARK, "")
 
 
 def _runs_its_own(module: pl.Expr) -> pl.Expr:

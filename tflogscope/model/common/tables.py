@@ -50,7 +50,8 @@ class Tables:
     # ---- beside the contract: a row for each row of a table --------------------------------------
 
     asked = Table(
-        "Of each execution: own (TensorFlow or Keras asked for it itself), stack (id in `stacks`), "
+        "Of each execution: own (TensorFlow or Keras asked for it itself, or a package calls a "
+        "function that it defines), stack (id in `stacks`), "
         "compiled (it ran code of XLA's), rule (id of the rule that gave an eager op its cause), "
         "proof_line (what proves that)."
     )

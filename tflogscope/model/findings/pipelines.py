@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KERAS_STEPS
-from tflogscope.model.causes.causes import package_of
+from tflogscope.model.causes.causes import package_of, program_frames
 from tflogscope.model.common.frames import is_among, looked_up, rows
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATASET, MAKE_ITERATOR, NEXT
@@ -23,7 +23,6 @@ _MAKES = r"Dataset(?:V\d+)?$"
 _READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
-_MARK = r"(?:^|;)<[\w:.]+>"  # a frame that is not the program's
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
 _METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
@@ -95,8 +94,8 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     every = every.with_columns(
         named=named,
         follows=pl.when(named).then(follows.fill_null("")),
-        place=pl.when(named).then(frames.str.replace_all(_MARK, "").fill_null("")),
-        package=pl.select(package_of(pl.lit(frames)).str.extract(r"^([^.]+)")).to_series(),
+        place=pl.when(named).then(program_frames(pl.lit(frames)).fill_null("")),
+        package=package_of(pl.lit(frames)).str.extract(r"^([^.]+)"),
     )
     idle = ~named & (pl.col("elements") + pl.col("calls") == 0)
     every = every.filter(named | idle).with_columns(
