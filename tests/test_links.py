@@ -305,6 +305,48 @@ def test_compiled_code_belongs_to_the_call(opened: Open) -> None:
     assert links(opened(log)) == [(line, call, "certain")]
 
 
+@pytest.mark.parametrize("op", ["PyFunc", "Const"])
+def test_compiled_code_belongs_to_the_call_whatever_runs_beside_it(opened: Open, op: str) -> None:
+    log, beside = Log(), Node(3, "beside", op)
+    cluster = Node(3, "cluster", "_XlaRun", "x", "k")
+    log.instantiate("__inference_f_7", 1)
+    call = log.executing("__inference_f_7")
+    log.running("__inference_f_7", 2)
+    log.make_executor("__inference_f_7", cluster)
+    log.start(cluster, STEP)
+    log.start(beside, 99)
+    line = gemm(log, "2x3:3x4")
+    log.done(beside, 99)
+    log.done(cluster, STEP)
+    log.ran("__inference_f_7", 2)
+    assert links(opened(log)) == [(line, call, "certain")]
+
+
+def test_what_compiled_code_and_a_product_may_both_have_run_is_not_certain(opened: Open) -> None:
+    log, beside = Log(), product(3, "a")
+    cluster = Node(3, "cluster", "_XlaRun", "x", "k")
+    log.instantiate("__inference_f_7", 1)
+    log.executing("__inference_f_7")
+    log.running("__inference_f_7", 2)
+    log.make_executor("__inference_f_7", cluster)
+    log.start(cluster, STEP)
+    log.start(beside, 99)
+    gemm(log, "2x3:3x4")
+    log.done(beside, 99)
+    log.done(cluster, STEP)
+    log.ran("__inference_f_7", 2)
+    assert [link for *_, link in links(opened(log))] == ["ambiguous"]
+
+
+@pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "Const", "Identity"])
+def test_an_op_that_computes_nothing_runs_no_primitive(opened: Open, op: str) -> None:
+    log, idle = Log(), Node(3, "a", op)
+    log.start(idle, STEP)
+    line = gemm(log, "2x3:3x4")
+    log.done(idle, STEP)
+    assert links(opened(log)) == [(line, None, "none")]
+
+
 @pytest.mark.parametrize("name", ["function_mlp__tf2.8.4__vlog2", "eager_basics__tf2.13.1__vlog2"])
 def test_an_eager_op_is_not_compiled_code(name: str) -> None:  # 2.8 says of no op that it is run
     assert not run_of(name).executions["compiled"].any()

@@ -108,3 +108,14 @@ def test_what_is_linked_adds_up(name: str) -> None:
     total = linked["duration_us"].sum()
     assert run.timeline["primitive_us"].sum() == pytest.approx(total)
     assert run.ops["primitive_us"].sum() == pytest.approx(total)
+
+
+def test_products_of_a_compiled_step_are_of_its_calls() -> None:
+    """A generator runs Python beside the steps, and nothing else of the program multiplies."""
+    run = run_of("bucketed__tf2.20.0__record")
+    lines = run.primitives.filter(event="exec")
+    assert lines.height == 64
+    assert {*lines["link"]} == {"certain"}
+    ran = lines.join(run.timeline, left_on="timeline_line", right_on="line")
+    assert ran["function"].unique().to_list() == ["multi_step_on_iterator"]
+    assert ran["timeline_line"].n_unique() == 16  # two epochs of eight batches

@@ -26,7 +26,7 @@ from tflogscope.model.common.frames import (
     rows,
     where,
 )
-from tflogscope.model.common.names import CALLING_OPS
+from tflogscope.model.common.names import CALLING_OPS, IDLE_OPS, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.common.thresholds import LINES_WITHOUT_END, MOST_PAIRS
 from tflogscope.model.executions.dispatches import Dispatches
@@ -234,21 +234,23 @@ def open_pairs(lines: Integers, start: Integers, until: Integers) -> tuple[Integ
 
 
 # ---- lines that leave no choice ------------------------------------------------------------------
-# Whatever a table says of its kernel, the one execution that is open around a line ran it.
+# Whatever a table says of its kernel, the one execution that is open around a line ran it, unless
+# that can't compute, or code of XLA's ran at the same time.
 
 
 def sole_executions(executions: Executions, at: Integers) -> Integers:
     """Return for each line the row of the only execution open around it, -1: none, or several.
 
     `at` is in order. Calls, and ops that run a function or Python code, are open around what they
-    run, and do not count. Nothing is said where the log prints no ends.
+    run, and do not count, nor do ops that compute nothing. A compiled call runs primitives itself:
+    of a line in one nothing is said, nor where the log prints no ends.
     """
     frame, signatures = executions.frame, executions.signatures
     sole = np.full(len(at), -1, np.int64)
-    runs = signatures.select(
-        pl.col("kind").is_in(["op", "folding"]) & ~holds(pl.col("op").str.contains(CALLING_OPS))
-    )
-    works = runs.to_series().to_numpy()[frame["signature"].to_numpy()]
+    runs_no_primitive = pl.col("op").str.contains(f"{CALLING_OPS}|{PYTHON_OPS}|{IDLE_OPS}")
+    runs = signatures.select(pl.col("kind").is_in(["op", "folding"]) & ~holds(runs_no_primitive))
+    is_compiled = families(executions) == COMPILED
+    works = runs.to_series().to_numpy()[frame["signature"].to_numpy()] | is_compiled
     status = frame["status"]
     if (status == "unknown").any():
         return sole
@@ -268,6 +270,7 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     # Where one is open, the sum of the rows of those that are is that one.
     alone = open_at_each_line(np.ones_like(row)) == 1
     sole[alone] = open_at_each_line(row)[alone]
+    sole[np.append(is_compiled, False)[sole]] = -1
     endless = frame["at"].to_numpy()[works & (status == "unfinished").to_numpy()]
     if len(endless):
         sole[at >= endless.min()] = -1
