@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,12 +12,13 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.processes import several_processes
-from tflogscope.model.calls.python_functions import KERAS_STEPS
+from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
+from tflogscope.model.findings.tracing import lengths_vary
 from tflogscope.model.pipeline import Evidence
 
 # core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
@@ -159,6 +161,7 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
         facts: dict[str, Any] = {
             "compiled": by_xla,
             "of_keras": not {*mine["name"]} - {*KERAS_STEPS},
+            "lengths": by_xla and _lengths_vary(evidence, mine["at"]),
             "shapes": shapes,
             "names": most(mine["name"]),
         }
@@ -166,6 +169,15 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
             continue
         subject = most(mine["name"])[0]
         yield Finding("new-shapes", subject, mine.height, took, mine["at"].to_list(), facts)
+
+
+def _lengths_vary(evidence: Evidence, at: pl.Series) -> bool:
+    """Whether the functions of these calls were traced for batches of one size, not one length."""
+    called = only(evidence.calls, is_among(evidence.calls["at"], at))["python_function"]
+    same = evidence.python_functions.filter(pl.col("python_function").is_in(called.implode()))
+    traces = same[["name"]].join(traces_recorded(evidence.events), on="name")
+    arguments = [json.loads(signature)[1] for signature in traces["signature"]]
+    return lengths_vary([" ".join(value for _, value in each) for each in arguments])
 
 
 def _made_again(evidence: Evidence) -> pl.DataFrame:

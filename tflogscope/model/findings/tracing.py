@@ -395,9 +395,10 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
 
     `values`: they as text; and, at most one of them, what to change: `number` (int or float),
     `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` and `kinds`
-    (of tensors), `elements` (of an iterator or a structure, whose shapes change), `numbers` (of a
-    list or dictionary; `items`: those of the dictionary that change), `object` (the class of
-    objects that are made again and again), `none` (a value is there or isn't).
+    (of tensors), `elements` (of an iterator or a structure, whose shapes change; `lengths`:
+    `lengths_vary`), `numbers` (of a list or dictionary; `items`: those of the dictionary that
+    change), `object` (the class of objects that are made again and again), `none` (a value is
+    there or isn't).
     """
     tensors = [match for match in map(_TENSOR.fullmatch, values) if match]
     if len(tensors) == len(values):
@@ -429,7 +430,7 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
     if len(kinds) > 1 and None not in kinds:
         return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", value) for value in values}) == 1:
-        return {"elements": True}
+        return {"elements": True, "lengths": lengths_vary(values)}
     if len({_INSIDE.sub("", _ALIKE.sub(_apart, value)) for value in values}) == 1:
         items = dict.fromkeys(item for value in values for item in _ITEM.findall(value))
         names = Counter(name for name, _ in items)
@@ -439,6 +440,18 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
             return {fact: kind}
     objects = [_OBJECT.fullmatch(value) for value in values]
     return {"object": objects[0][1]} if objects[0] and all(objects) else {}
+
+
+def lengths_vary(values: Sequence[str]) -> bool:
+    """Whether tensors in these values keep their first size, that of a batch, and no other one."""
+    tensors = [[tensor[2].split(",") for tensor in _TENSOR.finditer(value)] for value in values]
+    if len({tuple(map(len, shapes)) for shapes in tensors}) != 1:
+        return False
+    sizes = [
+        [{*size} for size in zip(*shapes, strict=True)] for shapes in zip(*tensors, strict=True)
+    ]
+    varies = [[len(size) > 1 or size == {"?"} for size in shape] for shape in sizes]
+    return not any(first for first, *_ in varies) and any(any(others) for _, *others in varies)
 
 
 def _apart(alike: re.Match[str]) -> str:
