@@ -289,6 +289,18 @@ def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:
     assert limit.text.endswith("The log stops while a call to f was running, in EagerPyFunc.")
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        # Twenty eager products run on oneDNN, and no graph has a node for it.
+        ("no_function__tf2.20.0__record", "no graph node is eligible for a oneDNN kernel"),
+        (KERAS, "eligible nodes ran on oneDNN"),
+    ],
+)
+def test_eligible_nodes_are_those_of_graphs(name: str, words: str) -> None:
+    assert words in said(run_of(name))
+
+
 def test_implementations_that_have_no_name_get_none() -> None:
     assert "gemm_api 303 µs (1%)" in said(run_of(KERAS))
     matmul = run_of(KERAS).ops.filter(kernel="_MklMatMul").row(0, named=True)

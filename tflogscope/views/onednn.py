@@ -87,7 +87,7 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         of = f"{eligible.rewritten:,} of {nodes} ran on {whose(facts)}"
         text = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
-        text = f"none is eligible for a {whose(facts)} kernel"
+        text = f"no graph node is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
     kept = [f"{reason} {nodes:,}" for reason, nodes in counts.items()]
