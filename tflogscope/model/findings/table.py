@@ -15,13 +15,16 @@ from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import span_of_run, whole_of
+from tflogscope.model.common.frames import holds, is_among, last_before, only
+from tflogscope.model.common.frames import rows as rows_of
+from tflogscope.model.common.names import PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.common.source_text import line_with
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
-from tflogscope.model.findings.finding import AVOIDABLE, Finding
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, most
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings
@@ -179,7 +182,21 @@ def _asked(findings: list[Finding], evidence: Evidence) -> Iterator[str | None]:
     lines = iter(evidence.lines.begun_at(at))
     for finding in findings:
         counts = Counter(islice(lines, len(finding.at)))
-        yield next((line for line, _ in counts.most_common() if line), None)
+        asked = next((line for line, _ in counts.most_common() if line), None)
+        yield asked or _python_around(finding, evidence)
+
+
+def _python_around(finding: Finding, evidence: Evidence) -> str | None:
+    """The line of the node whose Python code the evidence ran in.
+
+    TensorFlow itself makes tensors of the NumPy arrays that a `py_function` gives back.
+    """
+    inside = evidence.placed.filter("inside", is_among(evidence.placed["at"], finding.at))
+    frame, signatures = evidence.executions.frame, evidence.executions.signatures
+    is_python = signatures["op"].str.contains(PYTHON_OPS)[frame["signature"]]
+    nodes = only(frame[["at", "thread"]], holds(is_python))
+    around = last_before(inside[["at", "thread"]], nodes)
+    return next(iter(most(evidence.lines.begun_at(rows_of(nodes["at"], around)))), None)
 
 
 def _all(evidence: Evidence) -> Iterator[Finding]:
