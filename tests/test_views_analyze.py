@@ -22,6 +22,7 @@ from tflogscope.model.common.figures import percent
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.document import Fact
 from tflogscope.views.grid import GridColumn, draw_grid
+from tflogscope.views.recorded import slowed_fact
 from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, print_paragraph
 
@@ -407,6 +408,15 @@ def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
     said = screen(run)
     assert sum(line.split()[:3] == ["predict", "20", "4"] for line in said) == 1
     assert "Where the time went in the 4 threads that call functions" in said
+    # What logging cost is said of the same threads.
+    slowed = run.summary.slowed
+    assert slowed is not None
+    cost = percent(slowed.logged_us, slowed.span_us)
+    (overhead,) = (line for line in said if "logging overhead" in line)
+    assert cost in overhead.split()
+    of_threads = f"logging cost about {cost} of the time of the 4 threads that call functions"
+    assert of_threads in " ".join(" ".join(said).split())
+    assert "of the run" in next(slowed_fact(run_of(KERAS).summary.slowed)).text
     own = run.ledger.filter(pl.col("thread").is_in(service["threads"]))
     assert run.repeated["repeats_us"].sum() == pytest.approx(own.filter("repeats")["work_us"].sum())
     # Near misses: one thread; threads that make one call after the program has made more itself.

@@ -144,7 +144,7 @@ class LogRun(Run):
             lead=lambda: lead_of(of),
             answers=lambda: summary.story_facts(facts.ops, self.ops, facts.functions),
             limits=lambda: limit_facts(of, facts.eager, facts.graph),
-            slowed=lambda: summary.slowed_facts(of.costs, of.calls, self.time),
+            slowed=lambda: summary.slowed_facts(of, self),
         )
         return facts
 

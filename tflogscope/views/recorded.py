@@ -34,7 +34,9 @@ def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
 def slowed_text(slowed: Entry) -> str:
     """How much logging slowed the run."""
     share = percent(slowed.logged_us, slowed.span_us)
-    text = f"logging cost {'' if share[0] in '<>' else 'about '}{share} of the run"
+    threads = slowed.get("threads")  # a store of before has none
+    whole = f"the time of the {threads} threads that call functions" if threads else "the run"
+    text = f"logging cost {'' if share[0] in '<>' else 'about '}{share} of {whole}"
     later, printed = slowed.later_us, slowed.printed_us
     if later and printed:
         times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f}×"

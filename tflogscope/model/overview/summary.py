@@ -20,13 +20,19 @@ from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
 from tflogscope.model.costs.costs import Costs
 from tflogscope.model.executions.executions import Executions, with_places
-from tflogscope.model.ledger.services import quantiles, service_facts
+from tflogscope.model.ledger.services import (
+    quantiles,
+    service_facts,
+    serving_threads,
+    time_of_service,
+)
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 
 if TYPE_CHECKING:
+    from tflogscope.model.common.tables import Tables
     from tflogscope.model.pipeline import Evidence
 
 _Ops = list[dict[str, Any]]  # rows of `op_facts`
@@ -191,26 +197,28 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> E
     )
 
 
-def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry | None:
+def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     """How much the log slowed the run; None where it doesn't say what its records cost.
 
     `function` is the one whose calls took longest, None: none was called twice; `later_us` and
     `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
-    what writing the log took of `span_us`, the whole run (`time`, the table). `calibrated`: its
-    times are those of a run without a log (`record --calibrate`).
+    what writing the log took of `span_us`, the whole run (`time`, the table), or the time of so
+    many `threads` that serve (0: none does). `calibrated`: its times are those of a run without a
+    log (`record --calibrate`).
     """
-    logging = time.filter(phase="logging").drop_nulls("wall_us")
-    if logging.is_empty() or not logging["share"].item():
+    threads = serving_threads(of)
+    time = time_of_service(run, threads) if threads else run.time
+    logged = float(time["wall_us"].filter(time["phase"] == "logging").sum())
+    if not logged:
         return None
-    logged = float(logging["wall_us"].item())
-    whole = round(logged / logging["share"].item())
+    of_run = {"logged_us": logged, "span_us": round(time["wall_us"].sum()), "threads": len(threads)}
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("work_us").is_not_null()
     )
-    later = calls.filter(again)
+    later = of.calls.filter(again)
     if later.is_empty():
         names = ("function", "later_us", "printed_us")
-        return Entry(dict.fromkeys(names), logged_us=logged, span_us=whole, calibrated=False)
+        return Entry(dict.fromkeys(names), **of_run, calibrated=False)
     printed = pl.col("work_us") + pl.col("log")
     per = (
         later.lazy()
@@ -219,7 +227,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry
             printed=printed.sum(),
             later_us=rounded(pl.col("work_us").median()),
             printed_us=rounded(printed.median()),
-            clock=costs.clock("name").median(),
+            clock=of.costs.clock("name").median(),
         )
     )
     per = per.sort("printed", "function", descending=[True, False])
@@ -228,8 +236,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Entry
         function=most["function"],
         later_us=most["later_us"],
         printed_us=most["printed_us"],
-        logged_us=logged,
-        span_us=whole,
+        **of_run,
         calibrated=most["clock"] is not None,
     )
 
