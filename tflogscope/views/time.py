@@ -10,7 +10,7 @@ from tflogscope.model.common.figures import duration, percent
 from tflogscope.model.common.frames import looked_up
 from tflogscope.model.ledger.services import threads_of_service, time_of_service
 from tflogscope.model.ledger.stretches import PHASE_NAMES
-from tflogscope.model.overview.headline import busiest_of
+from tflogscope.model.overview.headline import busiest_sentence, read_verdict
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
@@ -84,16 +84,11 @@ def _after_ops(phases: pl.DataFrame, run: Run) -> str:
 
 
 def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
-    """The busiest op, where compute has a row: nodes run beside each other, so theirs is not
-    the time of the phase.
-    """
-    of = busiest_of(run) if any(row["phase"] == "compute" for row in shown) else None
-    if of:
-        place: doc.Text = (" at ", doc.Code(of.python)) if of.python else ""
-        if not of.python and of.function:
-            place = f" in {of.function}"
-        share = f" takes {percent(of.share, 1)} of node time without waits (a sum over threads)."
-        yield doc.Paragraph((f"compute: {of.op}", place, share))
+    """The busiest op, where compute has a row, and the verdict does not name the op."""
+    if any(row["phase"] == "compute" for row in shown):
+        sentence = busiest_sentence(run.summary, run)
+        if sentence and sentence not in read_verdict(run.summary, run)[1]:
+            yield doc.Paragraph(sentence)
 
 
 def _parts(run: Run) -> pl.DataFrame:

@@ -118,12 +118,18 @@ def places_of(summary: Summary, run: Tables) -> dict[str, str]:
 
 
 class Busiest(NamedTuple):
-    """The op of one line, or else of one function, that takes most of what nodes take."""
+    """The op type that takes most of what nodes take, and where more than half of that is.
+
+    python, function: that place, null if there is none; `mostly`: some of it is elsewhere. `us` is
+    its graph time in the table of ops; null where that has runs which are not counted here.
+    """
 
     op: str
+    us: float | None
+    share: float
     python: str | None
     function: str | None
-    share: float
+    mostly: bool
 
 
 @once
@@ -134,12 +140,23 @@ def busiest_of(run: Tables) -> Busiest | None:
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
     grouped = nodes.group_by("python", op=op, function=within, maintain_order=True)
-    by = grouped.agg(pl.col(time).sum()).sort(time, "op", descending=True, maintain_order=True)
-    whole = float(by[time].sum())
+    by = grouped.agg(us=pl.col(time).sum()).with_columns(op_us=pl.col("us").sum().over("op"))
+    whole = float(by["us"].sum())
     if not whole:
         return None
-    first = by.row(0, named=True)
-    return Busiest(first["op"], first["python"], first["function"], first[time] / whole)
+    order = ["op_us", "op", "us"]
+    first = by.sort(order, descending=True, maintain_order=True).row(0, named=True)
+    op_us, most = first["op_us"], first["us"] > first["op_us"] / 2
+    ran = run.ops.filter(op.eq(first["op"]), mode="graph", kind="op")
+    printed = spoken(float(ran[time].sum()))
+    return Busiest(
+        first["op"],
+        op_us if spoken(op_us) == printed else None,
+        op_us / whole,
+        first["python"] if most else None,
+        first["function"] if most else None,
+        most and spoken(first["us"]) != spoken(op_us),
+    )
 
 
 def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
@@ -223,7 +240,15 @@ def _compute(summary: Summary, run: Tables) -> dict[str, Any]:
         return {}
     place = busiest.python
     function = _inside(place, summary) if place else busiest.function
-    return {"busiest": {**busiest._asdict(), "function": function}, "place": place}
+    where = {"python": place, "function": function, "mostly": busiest.mostly}
+    known = where if place or function else None
+    return {"busiest": {**busiest._asdict(), "where": known}, "place": place}
+
+
+def busiest_sentence(summary: Summary, run: Tables) -> str:
+    """What a verdict says of what computes most; empty where the log has no times of nodes."""
+    say, facts = rows("verdict")["nothing-found"].say, _compute(summary, run)
+    return f"{say.first(say.phrases['busiest'], facts['busiest'])}." if facts else ""
 
 
 def _making(run: Tables) -> dict[str, Any]:
