@@ -19,7 +19,7 @@ _LEAST_NAME = 10
 _GROUP = 7  # cells
 _FIGURES = (28, 22, 9)  # cells: runs, time and share; runs and time; runs
 _LEAST_PICTURE = 40  # columns, before figures are left out
-_TITLES = f"{'runs':>9}{'as printed':>13}{'busy':>6}"
+_TITLES = f"{'runs':>9}{'logged time':>13}{'busy':>6}"
 _TICK_CELLS = 12  # between two numbers on the axis
 _BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
 _PLAIN = str.maketrans(f"{_BLOCKS}│─µ…–·×", f"{_SIGNS}|-u~--x")
@@ -69,7 +69,7 @@ def _draw(activity: Activity, slices: Slices, console: Console) -> None:
         figures = _figures(lane, activity, slices)[: layout.figures]
         _row(group, lane.name, Text(_cells(lane), style=_style(lane)), figures, console, layout)
     if activity.gaps:
-        _row("", "idle", Text(_gap_marks(activity)), "", console, layout)
+        _row("", "gaps", Text(_gap_marks(activity)), "", console, layout)
     _legend(activity, slices, console)
     _gaps(activity, slices, console)
 
@@ -114,7 +114,7 @@ def _title(activity: Activity, slices: Slices) -> str:
     begin = _moment(slices.origin, activity.first_ns)
     end = _moment(slices.origin, activity.last_ns)
     end = end[11:] if end[:10] == begin[:10] else end
-    return f"{begin} to {end} ({duration(span / 1000)} as recorded). {column}"
+    return f"{begin} to {end} ({duration(span / 1000)}, logging included). {column}"
 
 
 def _moment(origin: int, ns: int) -> str:
@@ -195,7 +195,7 @@ def _figures(lane: Lane, activity: Activity, slices: Slices) -> str:
     return f"{runs:>9}{time:>13}{share:>6}"
 
 
-# ---- idle ----------------------------------------------------------------------------------------
+# ---- gaps ----------------------------------------------------------------------------------------
 
 
 def _gap_marks(activity: Activity) -> str:
@@ -216,8 +216,8 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     if not activity.gaps:
         return
     console.print()
-    what = "in the log" if activity.whole else "in this selection"
-    console.print(text(f"Longest idle gaps {what}", "bold"), soft_wrap=True)
+    what = "without ops" if activity.whole else "in this selection"
+    console.print(text(f"Longest gaps {what}, in time order", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
         print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
 
@@ -251,4 +251,6 @@ def _legend(activity: Activity, slices: Slices, console: Console) -> None:
         parts.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
+    if any(lane.total_us is not None for lane in activity.lanes):
+        parts.append("busy: at least one runs; logged time: sum of all")
     print_paragraph(" · ".join(parts), console)

@@ -24,6 +24,7 @@ _FUNCTIONS = 8  # lanes of calls; the others share one
 _KERNELS = 6  # lanes of single kernels on either side, where a part of the run is looked at
 _GAPS = 5
 _REWRITTEN = "oneDNN kernels"  # and those of plug-ins, whose names take its place
+_OTHERS = "other kernels"  # shown as those that are not of these
 _TICK = 1000  # ns: the log's clock does not tick more often
 _LEAST_GAP = 0.01  # of the time shown
 
@@ -114,7 +115,9 @@ def read_activity(
     inner, shown = shown.filter(is_primitive), shown.filter(~is_primitive)
     named = list(_parts(shown, slices.texts, one_by_one=not whole))
     kernels = f"{' and '.join(run.rewriters.kernels)} kernels"
-    names = [kernels if name == _REWRITTEN else name for _, name, _ in named]
+    others = f"non-{kernels}" if len(run.rewriters.kernels) == 1 else _OTHERS
+    shown_as = {_REWRITTEN: kernels, _OTHERS: others}
+    names = [shown_as.get(name, name) for _, name, _ in named]
     prepared = [kind for kind in SHORT_KINDS if whole and _prepared(run, kind).height]
     shown_names = [*(SHORT_KINDS[kind] for kind in prepared), *names]
     edges = parts(first, last, columns(shown_names), _TICK)
@@ -130,7 +133,7 @@ def read_activity(
         last_ns=last,
         edges_ns=edges.tolist(),
         lanes=lanes,
-        all=_lane("all", "execution", all_, edges, traced),
+        all=_lane("all", "any op running", all_, edges, traced),
         gaps=_gaps(run, shown, all_, first, last),
         whole=whole,
     )
@@ -160,7 +163,7 @@ def _parts(shown: pl.DataFrame, texts: pl.DataFrame, *, one_by_one: bool) -> Ite
     named += [("calls", name, part) for name, part in _by_function(calls, texts)]
     for name, fits in (
         (_REWRITTEN, inside & rewritten),
-        ("other kernels", inside & ~rewritten),
+        (_OTHERS, inside & ~rewritten),
     ):
         named.append(("graph", name, of(fits)))
         if one_by_one:
