@@ -16,7 +16,8 @@ def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:
     if verbose.external.height:
         yield doc.Fact("external", "kernels from other libraries: ", _each(verbose.external.rows()))
     if verbose.refused.height:
-        yield doc.Fact("refused", "implementations skipped: ", _refused(verbose))
+        count = count_of(int(verbose.refused["count"].sum()), "implementation")
+        yield doc.Fact("skipped", f"{count}: ", _refused(verbose))
 
 
 def mkl_facts(verbose: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
@@ -58,6 +59,6 @@ def _refused(verbose: Entry) -> list[str]:
     skipped = verbose.refused.sort("count", "at", descending=[True, False]).to_dicts()
     return [
         f"{' '.join(filter(None, (row['primitive'], row['implementation'])))}: {row['reason']}"
-        + (f" ({row['count']:,} ×)" if row["count"] > 1 else "")
+        + (f" ({row['count']:,}×)" if row["count"] > 1 else "")
         for row in skipped
     ]
