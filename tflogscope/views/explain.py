@@ -17,6 +17,7 @@ _GROUPS_SHOWN = 6
 _ASKED_SHOWN = 12
 _NAME = 44  # cells
 _NEVER = ("not-supported-op", "no-kernel")  # no program changes that
+_TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _STATUS = 400  # cells of a status that is quoted
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.
@@ -50,7 +51,7 @@ def explain_document(facts: Facts) -> doc.Document:
         *_why_eagerly(facts),
         *_why_in_graphs(facts),
         *_section("Which kernels, and why", _kernels(facts)),
-        *_primitives(facts["primitives"]),
+        *_primitives(facts),
     ]
 
 
@@ -113,7 +114,7 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
 
 def _modes(eager: Facts, graph: Facts) -> str:
     counted = [
-        f"{count_of(mode['runs'], 'time')} {how}{_time(mode)}{_failed(mode)}"
+        f"{count_of(mode['runs'], 'time')} {how}{_time_and_warm_up(mode)}{_failed(mode)}"
         for how, mode in (("eagerly", eager), ("in graphs", graph))
         if mode["runs"]
     ]
@@ -133,6 +134,14 @@ def _failed(counted: Facts) -> str:
 def _time(counted: Facts) -> str:
     time = _known(counted["steady_us"], counted["total_us"])
     return f" ({time})" if time else ""
+
+
+def _time_and_warm_up(counted: Facts) -> str:
+    """The time as later runs, and what first runs took beyond it."""
+    steady, work = counted["steady_us"], counted["work_us"]
+    if steady is None or work is None or work < steady + 1:
+        return _time(counted)
+    return f" ({duration(steady)}, plus {duration(work - steady)} of warm-up)"
 
 
 def _first_known(counted: Facts) -> float | None:
@@ -253,9 +262,9 @@ def _function(entry: Facts) -> doc.Text:
     call: doc.Text = ""
     if entry["first_call_line"]:
         first = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times, first"
-        call = (f", {first} on line ", doc.Line(entry["first_call_line"]))
+        call = (f", {first} on log line ", doc.Line(entry["first_call_line"]))
     which = "on" if entry["runs"] == 1 else "first on"
-    ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, {which} line "
+    ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, {which} log line "
     return f"{name}{traces}", call, ran, doc.Line(entry["lines"][0])
 
 
@@ -304,7 +313,7 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
     explained = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
         typed = entry["dtype"] and entry["reason"] != "not-supported-op"
-        dtype = f" of {entry['dtype']}" if typed else ""
+        dtype = f" of {_type(entry['dtype'])}" if typed else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
         if entry["rule"] in explained:
             yield doc.Paragraph(
@@ -328,24 +337,36 @@ def _kernel(entry: Facts) -> doc.Item:
     return _said(head, doc.Paragraph(("TensorFlow's own kernel. ", _lines(entry))))
 
 
+def _type(dtype: str) -> str:
+    """A type as Python has it: `float32` of `DT_FLOAT`."""
+    name = dtype.removeprefix("DT_").lower()
+    return _TYPES.get(name, name)
+
+
 def _refusal(entry: Facts) -> Iterator[doc.Node]:
     """Why it stayed as it was, what would change that, and where it is decided."""
     yield doc.Paragraph((f"Not rewritten ({entry['reason']}): {entry['why']} ", _lines(entry)))
     yield from _change(entry)
 
 
-def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
+def _primitives(facts: Facts) -> Iterator[doc.Section]:
+    primitives = facts["primitives"]
     if primitives:
         libraries = dict.fromkeys(entry["library"] for entry in primitives)
-        items = map(_primitive, primitives[:_GROUPS_SHOWN])
-        more = doc.left_out(len(primitives), _GROUPS_SHOWN)
-        yield doc.Section(" and ".join(libraries), [*items, *more], tone="rewritten")
+        items: list[doc.Node] = [*map(_primitive, primitives[:_GROUPS_SHOWN])]
+        items += doc.left_out(len(primitives), _GROUPS_SHOWN)
+        kernels = [*facts["graph"]["kernels"], *facts["eager"]["kernels"]]
+        if any(entry.get("reason") == "onednn-off" for entry in kernels):
+            own = (
+                "Even with oneDNN off, TensorFlow's own kernels call its matrix product "
+                "(Eigen's contraction, tsl/framework/contraction)."
+            )
+            items.append(doc.Paragraph(own))
+        yield doc.Section(" and ".join(libraries), items, tone="rewritten")
 
 
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])} including first runs"
-    text = (
-        f"{name}: {count_of(entry['count'], 'run')}{took} (match: {entry['link']}), first on line "
-    )
-    return doc.Paragraph((text, doc.Line(entry["line"])))
+    runs = f"{count_of(entry['count'], 'run')}{took} (match: {entry['link']})"
+    return doc.Paragraph((f"{name}: {runs}, first on log line ", doc.Line(entry["line"])))

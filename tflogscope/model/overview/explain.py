@@ -318,12 +318,14 @@ def _rewritten(executions: pl.DataFrame) -> list[Facts]:
 
 def _counted(executions: pl.DataFrame) -> Facts:
     alive = executions.filter(pl.col("status") != "dead")
-    durations, steady = (alive[name].drop_nulls() for name in ("duration_us", "steady_us"))
+    names = ("duration_us", "work_us", "steady_us")
+    durations, work, steady = (alive[name].drop_nulls() for name in names)
     return {
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": executions.height - alive.height,
         "steady_us": round_time(float(steady.sum())) if len(steady) else None,
+        "work_us": round_time(float(work.sum())) if len(work) else None,
         "total_us": int(durations.sum()) if len(durations) else None,
     }
 
