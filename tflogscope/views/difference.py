@@ -58,11 +58,12 @@ def verdict(facts: Facts) -> str:
     if facts["problems"] and _is_timed(facts):
         parts.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
-        runs = "both runs" if len(facts["busy"]) > 1 else f"the run {facts['busy'][0]}"
-        parts.insert(0, f"times are not compared: the machine was busy in {runs}")
+        which = {"before": "the first run", "after": "the second run"}
+        runs = "both runs" if len(facts["busy"]) > 1 else which[facts["busy"][0]]
+        parts.insert(0, f"times not compared: the machine was busy during {runs}")
     if facts["simulated"]:
         runs = "both runs are" if len(facts["simulated"]) > 1 else f"{facts['simulated'][0]} is"
-        parts.insert(0, f"times are not compared: {runs} simulated")
+        parts.insert(0, f"times not compared: {runs} simulated")
     parts = parts or ["ops, kernels or times changed" if changes else "nothing changed"]
     text = "; ".join(parts)
     # A function's name stays as it is.
@@ -126,7 +127,7 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
 def _side(side: str, run: Facts) -> doc.Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
     dialect = (run["tensorflow_dialect"] or "").replace(", ", " and ")
-    wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
+    wall = f", {duration(run['wall_us'])} wall time" if run["wall_us"] else ""
     form = f"log format {dialect}" if dialect else "no TensorFlow records"
     lines = count_of(run["lines"], "line")
     return doc.Fact(side, f"{run['source']} ({lines}{wall}, {form}{onednn})")

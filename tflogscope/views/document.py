@@ -24,12 +24,12 @@ Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops (all threads)",
-    ("eager", "call"): "calls (inclusive)",
+    ("eager", "call"): "function calls (incl. their nodes)",
     ("graph", "op"): "nodes (all threads)",
-    ("graph", "plumbing"): "data transfer",
+    ("graph", "plumbing"): "transfer nodes (_Arg, _Send, …)",
     ("graph", "folding"): "constant folding",
 }
-"""Executions by mode and kind. The inclusive time of a call has that of its nodes."""
+"""Executions by mode and kind."""
 
 
 def mode_tone(row: Row) -> Tone:
