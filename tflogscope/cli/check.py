@@ -78,8 +78,8 @@ def check(
 ) -> None:
     """Check a run against a policy; exit 1 if it fails.
 
-    By default, no op may run eagerly from the first call of a graph function or eager training
-    step on, except what any program runs eagerly, such as creating variables and datasets.
+    By default, no op may run eagerly after the first call of a graph function or the first eager
+    training step, except what any program runs eagerly, such as creating variables and datasets.
 
     \b
     Examples:

@@ -49,10 +49,11 @@ def explain(
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
-    """Explain why an op ran eagerly or in a graph, and on which kernel.
+    """Explain an op, a node, a line, or all findings.
 
-    Shows the evidence, what would change it, and where TensorFlow decides it. Without --op,
-    --node, --line, --at or --primitive, explains all findings of the run.
+    Shows why an op ran eagerly or in a graph, and on which kernel: the evidence, what would change
+    it, and where TensorFlow decides it. Without --op, --node, --line, --at or --primitive, explains
+    all findings of the run.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ Logs = Annotated[
     argument(
         "LOG",
         "Log files (compressed or not), directories of logs, - for standard input, "
-        "or STORE#ID for one run of a store. Default: standard input if it is not a terminal.",
+        "or STORE#ID for a run saved by collect. Default: standard input if it is not a terminal.",
     ),
 ]
 OwnGrammar = Annotated[

@@ -63,10 +63,10 @@ def record(
 ) -> None:
     """Run a program and record its log.
 
-    The log is a few percent of the size of a full one.
+    The log is a few percent of the size of a full VLOG level 2 log.
 
     The program's output still goes to standard output, TensorFlow's warnings and errors to
-    standard error, and its exit status is passed on. The log contains everything.
+    standard error, and its exit status is passed on. The log contains all of it.
 
     \b
     Examples:
