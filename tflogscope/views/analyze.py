@@ -12,7 +12,7 @@ from tflogscope.model.calls.parts import Part
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
-from tflogscope.model.common.names import CALLING_OPS, MERGED, RUNNING_OPS
+from tflogscope.model.common.names import CALLING_OPS, MERGED, NEXT, RUNNING_OPS
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.run import Run
@@ -81,7 +81,7 @@ def _head(run: Run) -> Iterator[doc.Node]:
     if is_busy(run.summary.recorded):
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
-            f"Other processes used {percent(share, 1)} of the processors during the run: "
+            f"The machine was busy (other processes used {percent(share, 1)} of the processors): "
             "times are inflated, and findings about gaps and waits are only notes."
         )
     yield doc.Paragraph(read_verdict(run.summary, run)[1])
@@ -114,8 +114,11 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
     ]
     lines = sorted(lines, key=lambda row: -row["us"])[:_FIRST_OPS]
     if lines and lines[0]["us"]:
-        columns = (_LINES[0], Column("us", "time", "us"), *_LINES[1:2], *_LINES[3:5])
-        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=", by op time")
+        node_runs = Column("graph_runs", "node runs", "count", tone="graph")
+        columns = (_LINES[0], Column("us", "time", "us"), _LINES[1], node_runs, *_LINES[3:5])
+        lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines]
+        title = ", by time (warm-up excluded)"
+        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=title)
 
 
 def analyze_document(run: Run) -> doc.Document:
@@ -218,8 +221,9 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         return doc.Full(lambda: [_empty("ops", "Ops", "The log shows no op execution.")])
     ops = facts.ops.head(most).to_dicts()
     more = facts.ops.height > most
-    rest = f" ({most} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
+    parts = [*_warm_up(run)] if timed else []
+    parts += [f"{most} of {facts.ops.height}; all: tflogscope ops LOG"] * more
     by_type = [*map(_op_type, ops)]
     columns = (
         Column("name", "op", "name"),
@@ -234,11 +238,18 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         brief.append(doc.Paragraph("Times are as printed, with what logging cost."))
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     running = [name for name in names if re.match(RUNNING_OPS, name)]
-    waiting = [name for name in names if name not in running]
-    for ops_, what in ((running, "what runs inside"), (waiting, "wait time")):
-        if ops_ and timed:
-            verb = "includes" if len(ops_) == 1 else "include"
-            brief.append(doc.Paragraph(f"{', '.join(ops_)} {verb} {what}"))
+    waiting = [name for name in names if re.match(NEXT, name)]
+    others = {*names} - {*running, *waiting}  # such as MakeIterator, for functions of tf.data
+    optimizing = run.ledger.filter(pl.col("op").is_in(others), phase="graph-passes", mode="eager")
+    making = optimizing["op"].cast(pl.String).unique(maintain_order=True).to_list()
+    includes = (running, "what runs inside"), (waiting, "wait time"), (making, "graph optimization")
+    bases = [
+        f"{', '.join(ops_)} {'includes' if len(ops_) == 1 else 'include'} {what}"
+        for ops_, what in includes
+        if ops_ and timed
+    ]
+    if bases:
+        brief.append(doc.Paragraph("; ".join(bases)))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -249,8 +260,17 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         table = doc.Table(doc.columns("ops"), every, caption, "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
-    title = f", by {'op time' if timed else 'runs'}{rest}"
+    title = f", by {'time' if timed else 'runs'}" + f" ({'; '.join(parts)})" * bool(parts)
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
+
+
+def _warm_up(run: Run) -> Iterator[str]:
+    """How much time of first runs the ops' times leave out; what calls others has that of these."""
+    calling = pl.col("op").cast(pl.String).str.contains(CALLING_OPS)
+    ops = run.ops.filter(pl.col("kind") == "op", ~calling)
+    us = float((ops["work_us"] - ops["steady_us"]).sum())
+    if us >= 1:
+        yield f"{duration(us)} of warm-up excluded"
 
 
 def _op_type(op: doc.Row) -> doc.Row:

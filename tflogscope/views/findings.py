@@ -64,7 +64,7 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         in_full = number < most and not told
         details = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
-        line = ", line ", doc.Line(row["line"], row["source"]), " (cause of the crash)" * told
+        line = ", log line ", doc.Line(row["line"], row["source"]), " (cause of the crash)" * told
         where = "" if details or row["line"] is None else line
         head, mark = (_heading(row, run), where), "! " if is_error else "- "
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
@@ -115,7 +115,8 @@ def _stake(row: Row, run: Run) -> str:
     part, share = duration(of.part), percent(of.part, of.us)
     if part != duration(us):  # some of it is one-time
         return f"{stake}, {part} repeated ({share} of repeated time)"
-    return f"{stake}, {share} of the {'repeated time' if of.in_loops else 'run'}"
+    whole = "repeated time" if of.in_loops else f"the {duration(of.us)} run"
+    return f"{stake} ({share} of {whole})"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:

@@ -56,7 +56,8 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
     off = facts.findings.filter(id="onednn-off")["text"]
     nodes = next(_nodes(facts), None)
     if not off.is_empty():
-        yield doc.Fact("oneDNN", f"off: {off[0]}")
+        ran, more, _ = off[0].partition(". ")  # its time is in the finding
+        yield doc.Fact("oneDNN", f"off: {ran}{more.strip()}")
     elif nodes is not None:
         yield doc.Fact(" and ".join(facts.rewriters.kernels) or "oneDNN", nodes.text, nodes.entries)
 
@@ -83,15 +84,19 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        nodes = count_of(eligible.nodes, "eligible node")
-        of = f"{eligible.rewritten:,} of {nodes} ran on {whose(facts)}"
-        text = f"{of} ({percent(eligible.on_kernels, eligible.runs)} of executions)"
+        nodes = count_of(eligible.nodes, "eligible graph node")
+        all_ = (eligible.rewritten, eligible.on_kernels) == (eligible.nodes, eligible.runs)
+        of = f"{eligible.rewritten:,} of {nodes}"
+        text = f"{'all ' * all_}{nodes if all_ else of} ran on {whose(facts)}"
+        text += "" if all_ else f" ({percent(eligible.on_kernels, eligible.runs)} of executions)"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
     kept = [f"{reason} {nodes:,}" for reason, nodes in counts.items()]
-    text += f"; {without:,} more without a {whose(facts)} kernel" * bool(eligible.nodes and without)
+    if eligible.nodes and without:
+        others = "1 other has" if without == 1 else f"{without:,} others have"
+        text += f"; {others} no {whose(facts)} kernel"
     if eligible.nodes or eligible.reasons.height:
         yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
 
@@ -137,9 +142,11 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
         yield doc.Fact("runs", "no primitive ran, or none was logged")
     yield from mkl_facts(facts.verbose, facts.exec_lines, facts.exec_us)
+    skipped = facts.verbose.refused.height  # these lines are said by themselves
     created = [
-        f"{event.removeprefix('create:')} {count:,}" + (f" ({duration(us)})" if us else "")
+        _created(event.removeprefix("create:"), count) + (f" ({duration(us)})" if us else "")
         for event, count, us in facts.created.rows()
+        if event != "create:dispatch" or not skipped
     ]
     if created:
         yield doc.Fact("created", "", created)
@@ -147,6 +154,12 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
         yield doc.Fact("unread", f"{count} in an unknown format, kept as `unparsed`")
+
+
+def _created(event: str, count: int) -> str:
+    """How many primitives were created, and whether oneDNN's cache had them."""
+    words = {"cache_miss": ("cache miss", "es"), "cache_hit": ("cache hit", "s")}
+    return count_of(count, *words[event]) if event in words else f"{event} {count:,}"
 
 
 def _runs(facts: Entry) -> Iterator[doc.Fact]:

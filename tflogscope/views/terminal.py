@@ -108,8 +108,7 @@ class _Pen:
     def _section(self, node: doc.Section, indent: int) -> None:
         self._gap()
         style = f"bold {STYLES[node.tone]}".strip()
-        title = text(" " * indent).append_text(text(node.title + node.brief, style))
-        self._console.print(title, soft_wrap=True)
+        print_paragraph(node.title + node.brief, self._console, " " * indent, style)
         self._begun = True
         self.draw(node.children, indent + _STEP)
 

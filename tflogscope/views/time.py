@@ -42,7 +42,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     few = phases.filter(small, pl.col("us") > 0)
     shown = phases.filter(~small if few.height > 1 else ~small | (pl.col("us") > 0)).to_dicts()
     if few.height > 1:
-        shown.append({"phase": f"{few.height} others", **_sum(few)})
+        shown.append({"phase": f"other phases ({few.height})", **_sum(few)})
     shown.append({"phase": "total", **_sum(phases)})
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
