@@ -726,5 +726,5 @@ def test_the_footer_says_how_much_of_the_machine_others_used(tmp_path: Path) -> 
         )
         run = open_log(log)
         assert is_busy(run.summary.recorded) is busy
-        assert ("Other processes used 90%" in drawn(first_screen(run))) is busy
+        assert ("other processes used 90%" in drawn(first_screen(run))) is busy
         assert bool(run.diff(run)["busy"]) is busy

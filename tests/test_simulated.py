@@ -28,8 +28,8 @@ def test_the_first_line_says_so_and_no_finding_has_a_time() -> None:
 @pytest.mark.parametrize(
     ("before", "sides", "said"),
     [
-        (REAL, ["after"], "Times are not compared: after is simulated"),
-        (SIMULATED, ["before", "after"], "Times are not compared: both runs are simulated"),
+        (REAL, ["after"], "Times not compared: the second run is simulated"),
+        (SIMULATED, ["before", "after"], "Times not compared: both runs are simulated"),
     ],
 )
 def test_diff_compares_no_times(before: str, sides: list[str], said: str) -> None:

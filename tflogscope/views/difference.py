@@ -58,16 +58,21 @@ def verdict(facts: Facts) -> str:
     if facts["problems"] and _is_timed(facts):
         parts.insert(0, time_sentence(facts["problems"]))
     if facts["busy"]:
-        which = {"before": "the first run", "after": "the second run"}
-        runs = "both runs" if len(facts["busy"]) > 1 else which[facts["busy"][0]]
+        runs = _which(facts["busy"])
         parts.insert(0, f"times not compared: the machine was busy during {runs}")
     if facts["simulated"]:
-        runs = "both runs are" if len(facts["simulated"]) > 1 else f"{facts['simulated'][0]} is"
-        parts.insert(0, f"times not compared: {runs} simulated")
+        verb = "are" if len(facts["simulated"]) > 1 else "is"
+        parts.insert(0, f"times not compared: {_which(facts['simulated'])} {verb} simulated")
     parts = parts or ["ops, kernels or times changed" if changes else "nothing changed"]
     text = "; ".join(parts)
     # A function's name stays as it is.
     return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
+
+
+def _which(sides: list[str]) -> str:
+    """Which of the two runs they are."""
+    first = "the first run" if sides[0] == "before" else "the second run"
+    return "both runs" if len(sides) > 1 else first
 
 
 def _of_step(step: Facts) -> str:

@@ -85,10 +85,13 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     eligible = facts.eligible
     if eligible.nodes:
         nodes = count_of(eligible.nodes, "eligible graph node")
-        all_ = (eligible.rewritten, eligible.on_kernels) == (eligible.nodes, eligible.runs)
-        of = f"{eligible.rewritten:,} of {nodes}"
-        text = f"{'all ' * all_}{nodes if all_ else of} ran on {whose(facts)}"
-        text += "" if all_ else f" ({percent(eligible.on_kernels, eligible.runs)} of executions)"
+        rewritten, share = eligible.rewritten, percent(eligible.on_kernels, eligible.runs)
+        if 1 < eligible.nodes == rewritten and share == "100%":
+            text = f"all {nodes} ran on {whose(facts)}"
+        elif eligible.nodes > 1 and not rewritten:
+            text = f"none of {nodes} ran on {whose(facts)}"
+        else:
+            text = f"{rewritten:,} of {nodes} ran on {whose(facts)} ({share} of executions)"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())

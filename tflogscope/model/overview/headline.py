@@ -210,7 +210,7 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     facts["off"] = changes.get("onednn-off")
     if not threads_of_service(summary.functions):  # loops and one-time work are of other threads
         facts |= _making(run)
-    return facts | _compute(summary, run) | _waiting(run)
+    return facts | _compute(run) | _waiting(run)
 
 
 def _suspected(
@@ -233,21 +233,18 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
 
 
-def _compute(summary: Summary, run: Tables) -> dict[str, Any]:
+def _compute(run: Tables) -> dict[str, Any]:
     """What a verdict says of what computes most."""
     busiest = busiest_of(run)
     if busiest is None:
         return {}
-    place = busiest.python
-    function = _inside(place, summary) if place else busiest.function
-    where = {"python": place, "function": function, "mostly": busiest.mostly}
-    known = where if place or function else None
-    return {"busiest": {**busiest._asdict(), "where": known}, "place": place}
+    where = busiest._asdict() if busiest.python or busiest.function else None
+    return {"busiest": {**busiest._asdict(), "where": where}, "place": busiest.python}
 
 
-def busiest_sentence(summary: Summary, run: Tables) -> str:
+def busiest_sentence(run: Tables) -> str:
     """What a verdict says of what computes most; empty where the log has no times of nodes."""
-    say, facts = rows("verdict")["nothing-found"].say, _compute(summary, run)
+    say, facts = rows("verdict")["nothing-found"].say, _compute(run)
     return f"{say.first(say.phrases['busiest'], facts['busiest'])}." if facts else ""
 
 
