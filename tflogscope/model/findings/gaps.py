@@ -284,7 +284,7 @@ def _waits(evidence: Evidence, at: pl.Series, idle: float) -> dict[str, Any]:
     if spans.is_empty():
         return {"waits": False}
     mine = only(spans, is_among(spans["at"], at))
-    computed, waited = mine["computed"].sum(), mine["waited"].sum()
+    computed, waited = (float(mine[name].sum()) for name in ("computed", "waited"))
     # Not all of these gaps is idle: what eager ops and the loop itself take is left out of that.
     ran = idle * computed / (computed + waited or 1.0)
     return {"waits": waited > idle / 2, "ran": ran}
