@@ -208,9 +208,9 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
     facts["off"] = changes.get("onednn-off")
-    if not threads_of_service(summary.functions):  # loops and one-time work are of other threads
-        facts |= _making(run)
-    return facts | _compute(run) | _waiting(run)
+    # Loops and one-time work are of other threads in a service.
+    most = {} if threads_of_service(summary.functions) else _making(run)
+    return facts | (most | _waiting(run) or _compute(run))  # a verdict has two lines
 
 
 def _suspected(
