@@ -252,5 +252,5 @@ def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
     if any(lane.total_us is not None for lane in activity.lanes):
-        parts.append("busy: at least one runs; logged time: sum of all")
+        parts.append("busy: time with one or more active; logged time: sum of durations")
     print_paragraph(" · ".join(parts), console)

@@ -210,7 +210,10 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     facts["off"] = changes.get("onednn-off")
     # Loops and one-time work are of other threads in a service.
     most = {} if threads_of_service(summary.functions) else _making(run)
-    return facts | (most | _waiting(run) or _compute(run))  # a verdict has two lines
+    others, compute = most | _waiting(run), _compute(run)
+    if others and compute:  # a verdict has two lines
+        compute["busiest"]["others"] = True
+    return facts | others | compute
 
 
 def _suspected(
