@@ -42,7 +42,7 @@ def test_an_op_has_one_time(name: str) -> None:
             assert explained[mode][time] == pytest.approx(table, abs=0.01)
             if table and time == "steady_us":
                 screen = drawn(explain_document(explained))
-                assert f"({duration(table)})" in screen
+                assert f"({duration(table)}" in screen
     asked = f"SELECT op, SUM({time}) AS us FROM ops WHERE kind = 'op' GROUP BY op"
     by_sql = {op: us or 0.0 for op, us in run.query(asked).rows()}
     assert by_sql == pytest.approx(dict(ops.group_by("op").agg(pl.col(time).sum()).rows()))
