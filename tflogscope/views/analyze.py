@@ -117,7 +117,7 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
         node_runs = Column("graph_runs", "node runs", "count", tone="graph")
         columns = (_LINES[0], Column("us", "time", "us"), _LINES[1], node_runs, *_LINES[3:5])
         lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines]
-        title = ", by time (first kernel runs excluded)"
+        title = ", by time (warm-up and stalls excluded)"
         yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=title)
 
 
@@ -270,7 +270,7 @@ def _warm_up(run: Run) -> Iterator[str]:
     ops = run.ops.filter(pl.col("kind") == "op", ~calling)
     us = float((ops["work_us"] - ops["steady_us"]).sum())
     if us >= 1:
-        yield f"{duration(us)} in first kernel runs excluded"
+        yield f"{duration(us)} of warm-up and stalls excluded"
 
 
 def _op_type(op: doc.Row) -> doc.Row:

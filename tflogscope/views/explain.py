@@ -141,7 +141,7 @@ def _time_and_warm_up(counted: Facts) -> str:
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
-    return f" ({duration(steady)}, plus {duration(work - steady)} in first runs)"
+    return f" ({duration(steady)}, plus {duration(work - steady)} of warm-up and stalls)"
 
 
 def _first_known(counted: Facts) -> float | None:
