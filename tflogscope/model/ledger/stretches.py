@@ -44,7 +44,7 @@ from tflogscope.model.rows.spans import LEAST
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence
 
-_COLD_US = threshold("loop.cold")
+_COLD_US, _PAUSE = threshold("loop.cold"), threshold("loop.pause")
 PHASE_NAMES = {row["id"]: row["name"] for row in packaged_toml("ledger.toml")["phase"]}
 """What screens call the phases, in the order in which they are in the table `time`."""
 PHASES = (*PHASE_NAMES,)
@@ -361,7 +361,11 @@ class _Thread:
         # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
-        follows = in_turn | (pl.col("op") == pl.col("before"))
+        # Of a pause that is far longer than such gaps are nothing repeats; disks vary by as much.
+        saved = self._items.filter(phase="checkpoint")["at"]
+        paused = pl.col("gap") > _PAUSE * pl.col("most_gap")
+        paused &= ~pl.col("at").is_in(saved.implode())
+        follows = (in_turn | (pl.col("op") == pl.col("before"))) & ~paused
         spans = spans.with_columns(since=pl.when(follows).then("since").otherwise("begin"))
         spans = spans.filter(in_turn | pl.col("at").is_in(again.implode()))
         later = spans.filter(pl.col("at") > self._prepared())
