@@ -170,6 +170,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
         "saved",
         asked=by_callback,
         known=by_callback & pl.col("known"),
+        called=pl.col("fit") & other_call,
         eager=pl.when("judged")
         .then(pl.when("fit").then("all_of_it").otherwise(of_eager + running))
         .otherwise(0.0),
@@ -268,6 +269,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
             **_waits(evidence, spans["at"], per["idle"]),
             "of_keras": bool(mine["of_keras"][0]),
             "by_callback": bool(spans["known"].any()),
+            "called": int(spans["called"].sum()),
             "inside": per["inside"],
             "calls": per["calls"],
             "pauses": int(mine["pauses"][0]),
