@@ -407,6 +407,14 @@ def test_what_saving_asks_for_is_not_the_programs() -> None:
     assert sorted(run.unexpected_eager["op"].cast(pl.String)) == ["Fill", "Sqrt"]
 
 
+def test_ops_of_metrics_are_left_out_only_where_the_policy_lets_them() -> None:
+    run = run_of("metric_update_beside__tf2.20.0__record")
+    assert "Not counted: 588 metric ops" in check_run(run).checks[0].text
+    strict = check_run(run, policy({"allow_eager_causes": ()})).checks[0]
+    assert "metric ops" not in strict.text
+    assert sum(each.amount for each in strict.violations) >= 588
+
+
 def test_what_ran_once_after_the_last_call_does_not_fail_it_alone() -> None:
     """A square of what a converted model gives; in the other log turns of two loops count, too."""
     run = run_of("converted__tf2.9.3__record")

@@ -113,9 +113,8 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
 
 def _metric_ops(entry: PolicyKey) -> int:
     """How many ops of metrics the program runs after the first call, where the policy lets them."""
-    if "metrics" not in (
-        entry.policy.value("allow_eager_causes", None) or causes_that_count("never")
-    ):
+    allowed = entry.policy.value("allow_eager_causes", None)
+    if "metrics" not in (causes_that_count("never") if allowed is None else allowed):
         return 0
     metrics = (pl.col("judged_by") == "metrics") & ~pl.col("before_calls") & ~pl.col("own")
     metrics &= pl.col("python").is_not_null()  # else Keras may run them
