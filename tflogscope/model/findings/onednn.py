@@ -200,11 +200,10 @@ def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:
     ran = only(frame, is_among(frame["definition"], where(types == "DT_DOUBLE")))
     less *= _waited_for(ran)
     per = ran.group_by("call").agg(us=(pl.col("end_time") - pl.col("time")).sum())
-    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
-    calls = calls.drop_nulls(["us", "end"])
-    share = pl.col("us") / pl.col("us").sum()
-    claims = [calls.select("thread", "begin", "end", us=less * share)] if calls.height else []
-    return less or None, claims if less else []
+    claim = _claim_in_calls(evidence, per)
+    if not less or claim.is_empty():
+        return less or None, []
+    return less, [claim.with_columns(us=less * pl.col("us") / pl.col("us").sum())]
 
 
 def _waited_for(ran: pl.DataFrame) -> float:
@@ -312,9 +311,14 @@ def _claim_primitives(evidence: Evidence, lines: pl.DataFrame) -> pl.DataFrame:
     """Claim, of the calls in which these primitives ran, what float32 saves of their time."""
     ran = rows(evidence.executions.frame[["call", "time", "end_time"]], lines["execution"])
     per = lines.select(us="duration_us").hstack(ran[["call"]]).group_by("call").agg(pl.all().sum())
-    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
     saved = pl.col("us") * _OF_REFERENCE * _waited_for(ran.unique())
-    return calls.select("thread", "begin", "end", us=saved).drop_nulls()
+    return _claim_in_calls(evidence, per).with_columns(us=saved)
+
+
+def _claim_in_calls(evidence: Evidence, per: pl.DataFrame) -> pl.DataFrame:
+    """Claim so many µs of each call that has ended: `per` has call, us."""
+    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
+    return calls.select("thread", "begin", "end", pl.col("us").cast(pl.Float64)).drop_nulls()
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
