@@ -291,32 +291,21 @@ def test_kernels_of_eigen_run_several_gemms(opened: Open, node: str) -> None:
     assert links(opened(log)) == [(line, start, "certain") for line in lines]
 
 
-def test_compiled_code_belongs_to_the_call(opened: Open) -> None:
-    log = Log()
+@pytest.mark.parametrize("op", [None, "PyFunc", "Const"])
+def test_compiled_code_belongs_to_the_call(opened: Open, op: str | None) -> None:
+    """Whatever else runs beside it."""
+    log, beside = Log(), op and Node(3, "beside", op)
     cluster = Node(3, "cluster", "_XlaRun", "x", "k")
     log.instantiate("__inference_f_7", 1)
     call = log.executing("__inference_f_7")
     log.running("__inference_f_7", 2)
     log.make_executor("__inference_f_7", cluster)
     log.start(cluster, STEP)
+    if beside:
+        log.start(beside, 99)
     line = gemm(log, "2x3:3x4")
-    log.done(cluster, STEP)
-    log.ran("__inference_f_7", 2)
-    assert links(opened(log)) == [(line, call, "certain")]
-
-
-@pytest.mark.parametrize("op", ["PyFunc", "Const"])
-def test_compiled_code_belongs_to_the_call_whatever_runs_beside_it(opened: Open, op: str) -> None:
-    log, beside = Log(), Node(3, "beside", op)
-    cluster = Node(3, "cluster", "_XlaRun", "x", "k")
-    log.instantiate("__inference_f_7", 1)
-    call = log.executing("__inference_f_7")
-    log.running("__inference_f_7", 2)
-    log.make_executor("__inference_f_7", cluster)
-    log.start(cluster, STEP)
-    log.start(beside, 99)
-    line = gemm(log, "2x3:3x4")
-    log.done(beside, 99)
+    if beside:
+        log.done(beside, 99)
     log.done(cluster, STEP)
     log.ran("__inference_f_7", 2)
     assert links(opened(log)) == [(line, call, "certain")]
