@@ -222,7 +222,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     ops = facts.ops.head(most).to_dicts()
     more = facts.ops.height > most
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
-    parts = [*_warm_up(run)] if timed else []
+    parts = [*_over_pace(run)] if timed else []
     parts += [f"{most} of {facts.ops.height}; all: tflogscope ops LOG"] * more
     by_type = [*map(_op_type, ops)]
     columns = (
@@ -264,8 +264,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 
-def _warm_up(run: Run) -> Iterator[str]:
-    """How much time of first runs the ops' times leave out; what calls others has that of these."""
+def _over_pace(run: Run) -> Iterator[str]:
+    """What ops took over their usual pace; what calls others has that of these."""
     calling = pl.col("op").cast(pl.String).str.contains(CALLING_OPS)
     ops = run.ops.filter(pl.col("kind") == "op", ~calling)
     us = float((ops["work_us"] - ops["steady_us"]).sum())

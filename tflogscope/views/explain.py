@@ -114,7 +114,7 @@ def _execution(facts: Facts) -> Iterator[doc.Node]:
 
 def _modes(eager: Facts, graph: Facts) -> str:
     counted = [
-        f"{count_of(mode['runs'], 'time')} {how}{_time_and_warm_up(mode)}{_failed(mode)}"
+        f"{count_of(mode['runs'], 'time')} {how}{_time_at_pace(mode)}{_failed(mode)}"
         for how, mode in (("eagerly", eager), ("in graphs", graph))
         if mode["runs"]
     ]
@@ -136,8 +136,8 @@ def _time(counted: Facts) -> str:
     return f" ({time})" if time else ""
 
 
-def _time_and_warm_up(counted: Facts) -> str:
-    """The time as later runs, and what first runs took beyond it."""
+def _time_at_pace(counted: Facts) -> str:
+    """The time at the usual pace, and what first runs and stalls took over it."""
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
@@ -358,8 +358,8 @@ def _primitives(facts: Facts) -> Iterator[doc.Section]:
         kernels = [*facts["graph"]["kernels"], *facts["eager"]["kernels"]]
         if any(entry.get("reason") == "onednn-off" for entry in kernels):
             own = (
-                "Even with oneDNN off, TensorFlow's own kernels call its matrix product "
-                "(Eigen's contraction, tsl/framework/contraction)."
+                "The oneDNN lines come from Eigen: its contraction kernel calls oneDNN's GEMM even "
+                "with oneDNN ops off (tsl/framework/contraction)."
             )
             items.append(doc.Paragraph(own))
         yield doc.Section(" and ".join(libraries), items, tone="rewritten")

@@ -412,9 +412,8 @@ def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         finding = _ran(evidence, "eager-steady-state", "the program", ops, late=late)
         stack = rows(evidence.lines.of_dispatches, ops["dispatch"])
         turns = ops.select(pl.len().over("op", stack).max()).item()
-        placed = ops[["op"]].hstack([stack.alias("stack")])
-        if turns < LEAST or not repeats(
-            placed, "stack"
-        ):  # tracing a function for what runs once takes longer
+        of_stack = ops[["op"]].hstack([stack.alias("stack")])
+        # Tracing a function for what runs once takes longer.
+        if turns < LEAST or not repeats(of_stack, "stack"):
             finding = finding._replace(claims=[], facts={**finding.facts, "saved": None})
         yield finding

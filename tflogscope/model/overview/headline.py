@@ -237,7 +237,7 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
 
 
 def _compute(run: Tables) -> dict[str, Any]:
-    """What a verdict says of what computes most."""
+    """What a verdict says of the busiest op."""
     busiest = busiest_of(run)
     if busiest is None:
         return {}
@@ -246,7 +246,7 @@ def _compute(run: Tables) -> dict[str, Any]:
 
 
 def busiest_sentence(run: Tables) -> str:
-    """What a verdict says of what computes most; empty where the log has no times of nodes."""
+    """What a verdict says of the busiest op; empty where the log has no times of nodes."""
     say, facts = rows("verdict")["nothing-found"].say, _compute(run)
     return f"{say.first(say.phrases['busiest'], facts['busiest'])}." if facts else ""
 
