@@ -132,8 +132,8 @@ def test_a_log_with_enough_nodes_shows_the_price() -> None:
     assert slowed is not None
     assert slowed.function == "train_step"
     assert slowed.later_us is not None
-    assert slowed.printed_us is not None
-    assert slowed.printed_us > 2 * slowed.later_us
+    assert slowed.duration_us is not None
+    assert slowed.duration_us > 2 * slowed.later_us
 
 
 # ---- record --calibrate --------------------------------------------------------------------------
@@ -189,8 +189,8 @@ def test_a_calibrated_time_is_no_longer_than_the_printed_one(opened: Open, taken
     slowed = run.summary.slowed
     assert slowed is not None
     assert slowed.later_us is not None
-    assert slowed.printed_us is not None
-    assert slowed.later_us <= slowed.printed_us
+    assert slowed.duration_us is not None
+    assert slowed.later_us <= slowed.duration_us
 
 
 @pytest.mark.thorough

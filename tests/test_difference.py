@@ -151,7 +151,7 @@ def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
         known = run.timeline["steady_us"].count() and fast.timeline["steady_us"].count()
         column = "steady_us" if known and slow.timeline["steady_us"].count() else "duration_us"
         later = run.timeline.filter(kind="call", status="done")[column][1:]
-        assert step[f"{side}_us"] == later.median()
+        assert step[f"us_{side}"] == later.median()
     assert " per call (was " in verdict(difference(fast, slow))
 
 
@@ -161,12 +161,12 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     facts = difference(run, run)
     figures = read_figures(OneRun(run, "it")).row(0, named=True)
     assert facts["step"]["function"] == "multi_step_on_iterator"
-    assert facts["step"]["before_us"] == figures["step_us"]
+    assert facts["step"]["us_before"] == figures["step_us"]
     calls = run.timeline.filter(kind="call", function="multi_step_on_iterator")
     training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["work_us"][1:]
     every = calls["work_us"][1:]
-    for end, at in (("low", 0.25), ("high", 0.75)):
-        assert facts["step"][f"before_{end}_us"] == training.quantile(at, "linear")
+    for name, at in (("p25", 0.25), ("p75", 0.75)):
+        assert facts["step"][f"{name}_us_before"] == training.quantile(at, "linear")
     assert every.median() != training.median()
     assert facts["runs"]["before"]["wall_us"] == run.time["wall_us"].sum()
 
@@ -240,7 +240,7 @@ def test_a_mended_program_is_faster_in_loops() -> None:
     calls = before.timeline.filter(kind="call", function="descend")
     later = calls.filter(~pl.col("function_uid").is_first_distinct())["work_us"]
     assert later.len() == 30
-    assert facts["step"]["before_us"] == later.median()
+    assert facts["step"]["us_before"] == later.median()
 
 
 @pytest.mark.thorough

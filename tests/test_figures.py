@@ -135,7 +135,7 @@ def test_tracing_that_record_wrote_down_has_one_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("us", "in_loops_us", "whole"),
+    ("us", "repeats_us", "whole"),
     [
         (796.0, 700.0, (700.0, 737.0, True)),  # with what is one-time it is more than the loops
         (796.0, 90.0, (796.0, 9000.0, False)),
@@ -145,10 +145,10 @@ def test_tracing_that_record_wrote_down_has_one_time() -> None:
     ],
 )
 def test_what_is_mostly_in_loops_is_a_part_of_them(
-    us: float, in_loops_us: float | None, whole: tuple[float, float, bool] | None
+    us: float, repeats_us: float | None, whole: tuple[float, float, bool] | None
 ) -> None:
     repeated = pl.DataFrame({"phase": ["compute", "python"], "repeats_us": [700.0, 37.0]})
-    assert whole_of(us, in_loops_us, repeated, 9000.0) == whole
+    assert whole_of(us, repeats_us, repeated, 9000.0) == whole
 
 
 @pytest.mark.parametrize("name", LOGS)

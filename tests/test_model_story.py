@@ -140,7 +140,7 @@ def test_what_python_code_ran_inside_calls_is_its_ops_without_calls(name: str) -
     timeline = run.timeline.with_columns(run.stages.costs.known("steady_us"))
     inside = timeline.filter(mode="eager", kind="op").drop_nulls("call")
     cost = inside["steady_us"]
-    assert (run.summary.nested.ops, run.summary.nested.ops_us) == (
+    assert (run.summary.nested.ops.executions, run.summary.nested.ops.steady_us) == (
         inside.height,
         round(cost.sum(), 3) if cost.count() else None,
     )

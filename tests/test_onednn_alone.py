@@ -30,7 +30,7 @@ def test_partitions_hold_the_time_of_their_primitives() -> None:
     said = onednn.verbose
     assert said.partitions["count"].sum() == 6
     assert said.partitions["us"].sum() == pytest.approx(54370.591)
-    assert (said.inside, said.inside_us) == (8, 176.025)
+    assert (said.inside, said.primitive_us) == (8, 176.025)
 
 
 def test_calls_of_onemkl_are_apart_and_grouped_by_problem() -> None:

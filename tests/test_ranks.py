@@ -88,8 +88,8 @@ def test_each_step_has_each_rank(facts: dict[str, dict[str, Any]], group: str) -
     assert [step["step"] for step in found["steps"]] == list(range(8))
     for step in found["steps"]:
         inside = [rank["collective_us"] for rank in step["ranks"]]
-        assert step["spread_us"] == max(inside) - min(inside)
-        assert all(0 < rank["collective_us"] <= rank["took_us"] for rank in step["ranks"])
+        assert step["wait_us"] == max(inside) - min(inside)
+        assert all(0 < rank["collective_us"] <= rank["duration_us"] for rank in step["ranks"])
     assert all(abs(skew) < 10_000 for skew in found["skew_us"].values()), "it is one machine"
 
 

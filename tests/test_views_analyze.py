@@ -204,7 +204,7 @@ def test_a_log_of_onednn_alone_has_no_word_of_ops() -> None:
 
 def test_what_is_not_known_is_null_in_json() -> None:
     recorded = json.loads(json.dumps(summary_json(run_of(TORCH))))["recorded"]
-    assert (recorded["first"], recorded["last"], recorded["span_us"]) == (None, None, None)
+    assert (recorded["first"], recorded["last"], recorded["wall_us"]) == (None, None, None)
     recorded = summary_json(run_of(KERAS))["recorded"]
     assert recorded["first"] == "2026-11-21 03:56:51.277527"
 
@@ -412,7 +412,7 @@ def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
     # What logging cost is said of the same threads.
     slowed = run.summary.slowed
     assert slowed is not None
-    cost = percent(slowed.logged_us, slowed.span_us)
+    cost = percent(slowed.logged_us, slowed.wall_us)
     (overhead,) = (line for line in said if "logging overhead" in line)
     assert cost in overhead.split()
     of_threads = f"logging cost about {cost} of the time of the 4 threads that call functions"

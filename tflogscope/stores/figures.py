@@ -53,7 +53,7 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
     """The rows of the runs that could be read, in the order of their start, with the figures.
 
     step_function: see `step_calls`. step_us: the median of its calls but the first of each trace,
-    without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
+    without the log (`work_us`) if step_estimated, else as printed; duration_us: as printed.
     eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes for
     which a oneDNN kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops after the
     first call, for each further call. traces: functions that were called. findings: how many.
@@ -98,10 +98,10 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
         .agg(
             step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us")),
             step_estimated=pl.col("work_us").count() > 0,
-            printed_step_us=pl.median("duration_us"),
+            duration_us=pl.median("duration_us"),
         ),
         on="run",
     ).join(after.group_by("run").agg(eager=pl.len()).collect(), on="run", how="left")
     per_step = pl.col("eager").fill_null(0) / pl.col("steps")
-    times = "step_us", "step_estimated", "printed_step_us"
+    times = "step_us", "step_estimated", "duration_us"
     return function, figures.select("run", *times, eager_per_step=per_step)

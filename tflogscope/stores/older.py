@@ -23,7 +23,7 @@ def in_todays_columns(table: str, frame: pl.LazyFrame, version: int) -> pl.LazyF
         return frame
     unknown = pl.lit(None, pl.Float64)
     if table == "avoidable":
-        return frame.select("run", in_loops_us=unknown)
+        return frame.select("run", repeats_us=unknown)
     if table == "repeated":
         return frame.select("run", phase=pl.lit(""), repeats_us=unknown).head(0)
     if table == "ledger":

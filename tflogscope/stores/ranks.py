@@ -228,7 +228,7 @@ def _differences(what: str, frame: pl.DataFrame, labels: dict[str, str]) -> Iter
 def _steps(
     timeline: pl.LazyFrame, calls: pl.LazyFrame, nodes: pl.LazyFrame
 ) -> tuple[pl.DataFrame, str | None]:
-    """Calls of the step function: run, number, start, took_us, collective_us, met (µs).
+    """Calls of the step function: run, number, start, duration_us, collective_us, met (µs).
 
     The step function is what is called most among what has collectives in it, or else as
     `step_calls` says.
@@ -252,7 +252,7 @@ def _steps(
     function = str(counts["function"][0]) if counts.height else None
     steps = every.filter(pl.col("function") == pl.lit(function, pl.String))
     return steps.select(
-        "run", "number", "start", "collective_us", "met", took_us="duration_us"
+        "run", "number", "start", "collective_us", "met", duration_us="duration_us"
     ).sort("number", "run"), function
 
 
@@ -268,11 +268,11 @@ def _step_facts(steps: pl.DataFrame, labels: dict[str, str]) -> list[Facts]:
             for run in labels
         ]
         slowest = None if last is None else labels[last]
-        facts.append({"step": number, "slowest": slowest, "spread_us": wait, "ranks": ranks})
+        facts.append({"step": number, "slowest": slowest, "wait_us": wait, "ranks": ranks})
     return facts
 
 
-_OF_A_STEP = ("took_us", "collective_us")
+_OF_A_STEP = ("duration_us", "collective_us")
 
 
 def _last(step: pl.DataFrame, ranks: int) -> tuple[str | None, int | None]:
@@ -283,10 +283,10 @@ def _last(step: pl.DataFrame, ranks: int) -> tuple[str | None, int | None]:
     here = step.drop_nulls("collective_us").sort("collective_us", "run")
     if here.height == ranks:
         return here["run"][0], here["collective_us"][-1] - here["collective_us"][0]
-    took = step.drop_nulls("took_us").sort("took_us", "run")
+    took = step.drop_nulls("duration_us").sort("duration_us", "run")
     if here.height or took.height < ranks:
         return None, None
-    return took["run"][-1], took["took_us"][-1] - took["took_us"][0]
+    return took["run"][-1], took["duration_us"][-1] - took["duration_us"][0]
 
 
 def _slow(steps: pl.DataFrame, labels: dict[str, str]) -> Facts | None:
@@ -302,7 +302,7 @@ def _slow(steps: pl.DataFrame, labels: dict[str, str]) -> Facts | None:
     tail = range(times, of + 1)
     chance = sum(comb(of, count) * part**count * (1 - part) ** (of - count) for count in tail)
     waits = pl.Series([wait for last, wait in complete if last == slow])
-    step_us = later.group_by("number").agg(pl.col("took_us").max())["took_us"].median()
+    step_us = later.group_by("number").agg(pl.col("duration_us").max())["duration_us"].median()
     wait_us = float(waits.median())  # type: ignore[arg-type]
     if chance * len(labels) > _CHANCE or not step_us or wait_us < _LEAST_WAIT * float(step_us):  # type: ignore[arg-type]
         return None

@@ -184,7 +184,7 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
         )
         raise UsageError("too few runs to compare with", store.name, hint)
     estimated = figures["step_estimated"]
-    same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
+    same = pl.when("step_estimated").then("step_us") if estimated else pl.col("duration_us")
     last = last.with_columns(step_us=same)
     why = why_not_timed(run.summary.recorded)
     of_times = " (estimated without logging)" if estimated else " (as printed)"

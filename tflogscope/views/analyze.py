@@ -171,11 +171,11 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
         ),
     )
     children: list[doc.Node] = [doc.Table(columns, ran, "Eager and graph", "modes-table")]
-    nested = facts.nested
-    if nested.ops:
-        took = "" if nested.ops_us is None else f" ({duration(nested.ops_us)})"
-        text = f"{count_of(nested.ops, 'eager op')}{took} ran in Python code inside function calls"
-        children.append(doc.Paragraph(f"{text}, whose time includes them."))
+    inside = facts.nested.ops
+    if inside.executions:
+        took = "" if inside.steady_us is None else f" ({duration(inside.steady_us)})"
+        ops = f"{count_of(inside.executions, 'eager op')}{took} ran in Python code"
+        children.append(doc.Paragraph(f"{ops} inside function calls, whose time includes them."))
     return (doc.Section("Eager and graph", children, "modes"),)
 
 
@@ -184,7 +184,7 @@ def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, Entry, float | None]
     kinds = []
     for (mode, kind), words in KINDS.items():
         if counted := facts.mode(mode).kinds.get(kind):
-            us = facts.nested.outer_us if kind == "call" else _time_of(counted)
+            us = facts.nested.steady_us if kind == "call" else _time_of(counted)
             kinds.append((mode, kind, words, counted, us))
     return kinds
 

@@ -80,13 +80,12 @@ def _of_step(step: Facts) -> str:
 
     As before where these overlap, and where one run on each side can't say that it is another.
     """
-    us = [step[f"{side}_us"] for side in ("before", "after")]
+    us = [step[f"us_{side}"] for side in ("before", "after")]
     apart = (
-        step["before_high_us"] < step["after_low_us"]
-        or step["after_high_us"] < step["before_low_us"]
+        step["p75_us_before"] < step["p25_us_after"] or step["p75_us_after"] < step["p25_us_before"]
     )
     far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
-    low, high = (duration(step[f"after_{end}_us"]) for end in ("low", "high"))
+    low, high = (duration(step[f"{name}_us_after"]) for name in ("p25", "p75"))
     spread = f", interquartile range {low} to {high}" if us[0] != us[1] else ""
     return f"{_times(*us, certain=apart and far, of=' per call')}{spread}"
 

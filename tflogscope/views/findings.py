@@ -109,7 +109,7 @@ def _stake(row: Row, run: Run) -> str:
     if us is None:
         return ""
     stake = f"{duration(us)} avoidable"
-    of = whole_of(us, row["in_loops_us"], run.repeated, span_of_run(run.time))
+    of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return stake
     part, share = duration(of.part), percent(of.part, of.us)

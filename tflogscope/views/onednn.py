@@ -107,7 +107,7 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
 def _library(facts: Entry) -> Iterator[doc.Fact]:
     """What a plug-in's own library printed."""
     count = count_of(facts.exec_lines, "primitive")
-    took = "" if facts.exec_us is None else f" in {duration(facts.exec_us)}"
+    took = "" if facts.total_us is None else f" in {duration(facts.total_us)}"
     yield doc.Fact(facts.library, f"{count}{took}; {_links(facts.links)}")
     yield doc.Fact("", "", _each(facts.implementations, "{name} {runs_or_time}"))
 
@@ -144,7 +144,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
         yield doc.Fact("runs", "no primitive ran, or none was logged")
-    yield from mkl_facts(facts.verbose, facts.exec_lines, facts.exec_us)
+    yield from mkl_facts(facts.verbose, facts.exec_lines, facts.total_us)
     skipped = facts.verbose.refused.height  # these lines are said by themselves
     created = [
         _created(event.removeprefix("create:"), count) + (f" ({duration(us)})" if us else "")
@@ -166,7 +166,7 @@ def _created(event: str, count: int) -> str:
 
 
 def _runs(facts: Entry) -> Iterator[doc.Fact]:
-    total, parsed = facts.exec_us, facts.implementations.drop_nulls("primitive")
+    total, parsed = facts.total_us, facts.implementations.drop_nulls("primitive")
     read = int(parsed["count"].sum())
     count, unread = count_of(read, "primitive"), facts.exec_lines - read
     but = f"; {count_of(unread, 'more line')} can't be parsed" if unread else ""
@@ -234,12 +234,12 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
         yield doc.Table(doc.columns("rewrites"), table, caption, "rewrites-table")
     for library in facts.libraries:
         id_ = f"primitives-{library.library.lower()}-table"
-        yield _implementations(library.implementations, library.exec_us, library.library, id_)
+        yield _implementations(library.implementations, library.total_us, library.library, id_)
     if facts.onednn is None and not facts.libraries:
         yield doc.Paragraph("The log has no oneDNN verbose lines; record with ONEDNN_VERBOSE=1.")
     elif facts.onednn is not None:
         if facts.onednn.implementations.height:
-            table, whole = facts.onednn.implementations, facts.onednn.exec_us
+            table, whole = facts.onednn.implementations, facts.onednn.total_us
             yield _implementations(table, whole, "oneDNN", "primitives-table")
         problems = _problems(run)
         if problems.height:

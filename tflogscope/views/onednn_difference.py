@@ -15,7 +15,7 @@ _SAME = 1.02  # times that differ by less are the same
 
 def time_sentence(facts: Facts) -> str:
     """`12 primitives in 1.93 ms (was 5.73 ms, 3.0 times as fast)`, on equal problems."""
-    was, now = facts["before_us"], facts["after_us"]
+    was, now = facts["us_before"], facts["us_after"]
     count = count_of(facts["runs_after"], "primitive")
     if not was or not now:
         return f"{count} in {duration(now)}"

@@ -98,14 +98,14 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
     columns = [
         Column("step", "step", "label"),
         Column("last", "last rank", "name"),
-        Column("spread_us", "arrival spread", "us"),
+        Column("wait_us", "arrival spread", "us"),
         *(Column(name, name, "share") for name in (_named(r["rank"]) for r in steps[0]["ranks"])),
     ]
     cells: list[doc.Row] = [
         {
             "step": step["step"],
             "last": step["slowest"],
-            "spread_us": step["spread_us"],
+            "wait_us": step["wait_us"],
             **{_named(rank["rank"]): _both(rank) for rank in step["ranks"]},
         }
         for step in steps[:_ROWS]
@@ -122,7 +122,7 @@ def _named(label: str) -> str:
 
 
 def _both(rank: Facts) -> str:
-    both = (rank["took_us"], rank["collective_us"])
+    both = (rank["duration_us"], rank["collective_us"])
     return " / ".join(duration(us) for us in both if us is not None)
 
 
@@ -137,7 +137,7 @@ def _heat_map(facts: Facts) -> Markup:
             if rank["collective_us"] is None:
                 continue
             late = most - rank["collective_us"]
-            share = late / rank["took_us"] if rank["took_us"] else 0
+            share = late / rank["duration_us"] if rank["duration_us"] else 0
             cells.append(
                 element(
                     "rect",

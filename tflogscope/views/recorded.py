@@ -33,11 +33,11 @@ def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
 
 def slowed_text(slowed: Entry) -> str:
     """How much logging slowed the run."""
-    share = percent(slowed.logged_us, slowed.span_us)
+    share = percent(slowed.logged_us, slowed.wall_us)
     threads = slowed.get("threads")  # a store of before has none
     whole = f"the time of the {threads} threads that call functions" if threads else "the run"
     text = f"logging cost {'' if share[0] in '<>' else 'about '}{share} of {whole}"
-    later, printed = slowed.later_us, slowed.printed_us
+    later, printed = slowed.later_us, slowed.duration_us
     if later and printed:
         times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f}×"
         took = f"{duration(printed)} a call while logging, {duration(later)} without ({times})"
@@ -52,9 +52,9 @@ def recorded_facts(log: Entry) -> Iterator[doc.Fact]:
         process = f" · {log.process}" if log.process else ""
         yield doc.Fact("wrapper", f"{log.envelope}{process}")
     yield doc.Fact("format", " · ".join(_format(log)))
-    if log.span_us is not None:
+    if log.wall_us is not None:
         span = f"{moment(log.first)} to {(moment(log.last) or '')[11:]}"
-        yield doc.Fact("records", f"{span} ({duration(log.span_us)})")
+        yield doc.Fact("records", f"{span} ({duration(log.wall_us)})")
     kinds = {
         "used": log.recognised,
         "recognized but unused": log.ignored,

@@ -20,12 +20,12 @@ def verbose_facts(facts: Entry) -> Iterator[doc.Fact]:
         yield doc.Fact("skipped", f"{count}: ", _refused(verbose))
 
 
-def mkl_facts(verbose: Entry, exec_lines: int, exec_us: float) -> Iterator[doc.Fact]:
+def mkl_facts(verbose: Entry, exec_lines: int, total_us: float) -> Iterator[doc.Fact]:
     """Calls of oneMKL, which are no primitives of oneDNN."""
     if not verbose.calls.height:
         return
     count = count_of(int(verbose.calls["count"].sum()), "call")
-    primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(exec_us)}"
+    primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(total_us)}"
     took = duration(float(verbose.calls["us"].sum()))
     yield doc.Fact("oneMKL", f"{count}, {took} ({primitives})")
     yield doc.Fact("", "", _each(verbose.calls.select("primitive", "count", "us").rows()))
@@ -37,15 +37,15 @@ def _graph(verbose: Entry) -> Iterator[doc.Fact]:
         whole = float(verbose.partitions["us"].sum())
         text = f"{count} in {duration(whole)}"
         if verbose.inside:
-            inside = f"{duration(verbose.inside_us)} in {count_of(verbose.inside, 'primitive')}"
-            text += f", including {inside} ({duration(whole - verbose.inside_us)} self)"
+            inside = f"{duration(verbose.primitive_us)} in {count_of(verbose.inside, 'primitive')}"
+            text += f", including {inside} ({duration(whole - verbose.primitive_us)} self)"
         yield doc.Fact("graph API", text)
         kinds = verbose.partitions.select("primitive", "implementation", "count", "us").rows()
         named = [(" ".join(filter(None, row[:2])), *row[2:]) for row in kinds]
         yield doc.Fact("", "", _each(named))
-    if verbose.compiled:
-        count = count_of(verbose.compiled, "partition")
-        yield doc.Fact("compiled", f"{count} in {duration(verbose.compiled_us)}")
+    if verbose.compiled.height:
+        count = count_of(int(verbose.compiled["count"].sum()), "partition")
+        yield doc.Fact("compiled", f"{count} in {duration(float(verbose.compiled['us'].sum()))}")
 
 
 def _each(counts: list[tuple[object, ...]]) -> list[str]:

@@ -115,18 +115,18 @@ class Whole(NamedTuple):
 
 
 def whole_of(
-    us: float | None, in_loops_us: float | None, repeated: pl.DataFrame, span: float
+    us: float | None, repeats_us: float | None, repeated: pl.DataFrame, span: float
 ) -> Whole | None:
     """What avoidable time is a part of: the time in loops (table `repeated`), else the run.
 
     A short recording is mostly start-up, and a longer one has more of its loops; so what is mostly
-    in loops (`in_loops_us` of it; None: not known) is a part of these, without the rest of it.
+    in loops (`repeats_us` of it; None: not known) is a part of these, without the rest of it.
     None: it is no part of the run, such as time of several threads added up.
     """
     if us is None or not span:
         return None
     loops = float(repeated["repeats_us"].sum())
-    part = us if in_loops_us is None else in_loops_us
+    part = us if repeats_us is None else repeats_us
     if us / 2 <= part <= loops:
         return Whole(part, loops, True)
     return Whole(us, span, False) if us <= span else None

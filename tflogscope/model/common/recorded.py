@@ -50,7 +50,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
         problems=events.problems(),
         first=first,
         last=last,
-        span_us=None if first is None or last is None else max(last - first, 0),
+        wall_us=None if first is None or last is None else max(last - first, 0),
         recorded_by_tflogscope=header is not None and simulated is None,
         simulated=simulated,
         tensorflow_version=tensorflow_version(header),

@@ -71,7 +71,7 @@ class Tables:
     statuses = Table(
         "What did not end with OK: row (of the timeline; null: unknown), status, source, line."
     )
-    avoidable = Table("Of each finding: in_loops_us, what of its time is in loops.")
+    avoidable = Table("Of each finding: repeats_us, what of its time is in loops.")
     repeated = Table("How much of each phase of `time` is in loops: phase, repeats_us.")
     preparations = Table("Tracing, instantiations and XLA's compilations (`slices.preparations`).")
 

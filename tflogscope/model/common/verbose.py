@@ -33,9 +33,9 @@ def verbose_facts(events: Events) -> Entry:
 
     Frames have count and us (µs), the most time first, and at.
     `made` are creations of primitives, and how long they took, with what is nested in them.
-    `partitions` are runs of the graph API by kind, `compiled` its compilations; `inside_us` is the
-    time of `inside` primitives, which is in that of the partitions. `calls` are oneMKL's, by
-    function. `refused` says why an implementation was skipped: primitive, implementation,
+    `partitions` are runs of the graph API by kind, `compiled` its compilations; `primitive_us`
+    is the time of `inside` primitives, which is in that of the partitions. `calls` are oneMKL's,
+    by function. `refused` says why an implementation was skipped: primitive, implementation,
     reason, place; `failed` the same where no primitive was made then. `open` began and have no
     end: event, primitive, implementation, problem. `filters`: what the log was limited to.
     """
@@ -46,16 +46,15 @@ def verbose_facts(events: Events) -> Entry:
     made = primitives.filter(event.str.contains(MADE))
     compiled = primitives.filter(event.str.contains(_COMPILED) & ~event.str.ends_with(":check"))
     partitions = primitives.filter(event == "graph:exec")
-    inside, inside_us = _inside(primitives.filter(event.is_in(["exec", "graph:exec"])))
+    inside, primitive_us = _inside(primitives.filter(event.is_in(["exec", "graph:exec"])))
     refused = _refused(primitives)
     return Entry(
         made=made.height,
-        made_us=made.select(_US).item(),
+        created_us=made.select(_US).item(),
         partitions=_by(partitions, "primitive", "implementation"),
-        compiled=compiled.height,
-        compiled_us=compiled.select(_US).item(),
+        compiled=_by(compiled, "event"),
         inside=inside,
-        inside_us=inside_us,
+        primitive_us=primitive_us,
         calls=_by(primitives.filter(event == MKL_EVENT), "primitive"),
         refused=_reasons(refused),
         failed=_reasons(_failed(primitives, refused)),

@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     """One finding: its id, what it is about, how much of it, and what fixing it would save in µs.
 
     `claims`: which time of which threads the ledger is to give it; `time_us` is then the sum of
-    what it got, and `in_loops_us` what of that is in loops. Others work `time_us` out by
+    what it got, and `repeats_us` what of that is in loops. Others work `time_us` out by
     themselves, or the log does not say it (None). `at` are lines over all sources, from 0. `python`
     is the line of the program where the evidence names it; otherwise those of `at` say it.
     """
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
     facts: Mapping[str, Any]
     python: str | None = None
     claims: Claims = ()
-    in_loops_us: float | None = None
+    repeats_us: float | None = None
 
 
 def claim_spans(

@@ -141,7 +141,7 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     kept = {number for number, finding in enumerate(findings) if not _claims_time(finding)}
     for number, *times in zip(claiming, sums, in_loops, strict=True):
         if times[0] >= _LEAST_US:
-            findings[number] = findings[number]._replace(time_us=times[0], in_loops_us=times[1])
+            findings[number] = findings[number]._replace(time_us=times[0], repeats_us=times[1])
             kept.add(number)
     order = sorted(
         kept,
@@ -244,7 +244,7 @@ def _is_much(finding: Finding, evidence: Evidence, share: float) -> bool:
     """Whether its time is that share of the whole that it is a part of, and worth a warning."""
     span = span_of_run(time_table(evidence))
     us = finding.time_us or 0.0
-    whole = whole_of(us, finding.in_loops_us, repeated_table(evidence), span)
+    whole = whole_of(us, finding.repeats_us, repeated_table(evidence), span)
     return bool(whole and whole.part >= max(share * whole.us, LEAST_WARNED_US))
 
 
@@ -255,8 +255,8 @@ def _is_unsure(finding: Finding, evidence: Evidence) -> bool:
 
 
 def avoidable_table(evidence: Evidence) -> pl.DataFrame:
-    """Of each finding how much of its time is in loops: in_loops_us (null: not known)."""
+    """Of each finding how much of its time is in loops: repeats_us (null: not known)."""
     return pl.DataFrame(
-        {"in_loops_us": [finding.in_loops_us for finding in owned(evidence)[0]]},
-        schema={"in_loops_us": pl.Float64},
+        {"repeats_us": [finding.repeats_us for finding in owned(evidence)[0]]},
+        schema={"repeats_us": pl.Float64},
     )

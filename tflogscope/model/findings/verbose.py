@@ -95,7 +95,7 @@ def _creation(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
     lines = _lines(evidence)
     made = only(lines, lines["event"].str.contains(MADE))
     ran = float(only(lines["duration_us"], lines["event"] == "exec").sum() or 0)
-    if verbose.made_us < LEAST_US or verbose.made_us <= ran:
+    if verbose.created_us < LEAST_US or verbose.created_us <= ran:
         return
     costly = made.group_by("primitive").agg(pl.col("duration_us").sum()).sort("duration_us")
     primitive = costly["primitive"].last()
@@ -103,7 +103,7 @@ def _creation(evidence: Evidence, verbose: Entry) -> Iterator[Finding]:
     problems = shapes.filter(pl.len().over(_OF_LAYER) > 1).height
     if not problems:  # each layer's is made once, before its first run
         return
-    facts = {"took": verbose.made_us, "ran": ran, "problems": problems}
+    facts = {"took": verbose.created_us, "ran": ran, "problems": problems}
     at = made["at"].to_list()
     yield Finding("primitive-creation", str(primitive or "?"), verbose.made, None, at, facts)
 

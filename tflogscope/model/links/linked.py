@@ -100,22 +100,20 @@ def onednn_facts(
     first, later = _first_and_later(primitives)
     times = (
         lines["duration_us"],
-        only(lines["duration_us"], lines["execution"] >= 0),
         rows(took, timed),
         rows(ran["primitive_us"], timed),
         first,
         later,
     )
     sums = pl.select(rounded(pl.lit(time).sum()).alias(str(n)) for n, time in enumerate(times))
-    exec_us, linked_us, time_us, primitive_us, first_us, later_us = sums.row(0)
+    total_us, time_us, primitive_us, first_us, later_us = sums.row(0)
     implementations = _by(lines, "primitive", "implementation")
     event = primitives["event"]
     return Entry(
         header=Entry(header_facts(primitives)._asdict()),
         exec_lines=lines.height,
-        exec_us=exec_us,
+        total_us=total_us,
         links=_counts(lines["link"]),
-        linked_us=linked_us,
         primitives=_by(lines, "primitive"),
         implementations=implementations,
         reference_implementations=_by(lines.filter(IS_REFERENCE), "primitive", "implementation"),
@@ -140,7 +138,7 @@ def library_facts(linked: Linked) -> list[Entry]:
             Entry(
                 library=name,
                 exec_lines=lines.height,
-                exec_us=lines.select(time).item(),
+                total_us=lines.select(time).item(),
                 links=_counts(lines["link"]),
                 implementations=_by(lines, "primitive", "implementation", time=time),
             )

@@ -112,7 +112,7 @@ def _loops(run: Any) -> float | None:
 
 
 def _step(runs: dict[str, Tables]) -> Facts | None:
-    """The step function of both: function, and of each side before_us, before_low_us, ….
+    """The step function of both: function, and of each side us_before, p25_us_before, ….
 
     None where they differ or are not called again, or nothing is known of how long that took.
     """
@@ -120,11 +120,11 @@ def _step(runs: dict[str, Tables]) -> Facts | None:
     sides = {row["run"]: row for row in both.to_dicts()}
     if len(sides) < len(runs) or both["function"].n_unique() > 1:
         return None
-    figures = {f"{side}_{name}": sides[side][name] for side in _BOTH for name in _SPREAD}
+    figures = {f"{name}_{side}": sides[side][name] for side in _BOTH for name in _SPREAD}
     return {"function": both["function"][0], **figures}
 
 
-_SPREAD = ("us", "low_us", "high_us")
+_SPREAD = ("us", "p25_us", "p75_us")
 
 
 def _spread(time: str) -> list[pl.Expr]:
@@ -148,7 +148,7 @@ def _modes(runs: dict[str, Any], time: pl.Expr) -> list[Facts]:
     is_call, per = pl.col("kind") == "call", {}
     for side, run in runs.items():
         sums = run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
-        of_calls = pl.when(is_call).then(pl.lit(run.summary.nested.outer_us, pl.Float64))
+        of_calls = pl.when(is_call).then(pl.lit(run.summary.nested.steady_us, pl.Float64))
         per[side] = sums.with_columns(time_us=of_calls.otherwise("time_us"))
     return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
 
@@ -270,10 +270,10 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     }
     ratio = pl.when(pl.any_horizontal(False, *other.values())).then(RATIO).otherwise(RATIO_ALONE)
     slower = (usual["after"] > ratio * usual["before"]) & (
-        pl.col("low_us_after") > pl.col("high_us_before")
+        pl.col("p25_us_after") > pl.col("p75_us_before")
     )
     faster = (usual["before"] > ratio * usual["after"]) & (
-        pl.col("low_us_before") > pl.col("high_us_after")
+        pl.col("p25_us_before") > pl.col("p75_us_after")
     )
     differs = {
         "new": ~here["before"],
@@ -286,8 +286,8 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     changes = pl.concat_list(
         [pl.when(flag.fill_null(False)).then(pl.lit(name)) for name, flag in differs.items()]
     ).list.drop_nulls()
-    changed = table.with_columns(changes=changes, change_us=time["after"] - time["before"])
+    changed = table.with_columns(changes=changes, time_us_change=time["after"] - time["before"])
     changed = changed.filter(pl.col("changes").list.len() > 0)
     return changed.sort(
-        pl.col("change_us").abs(), *keys, descending=[True, *[False] * len(keys)]
+        pl.col("time_us_change").abs(), *keys, descending=[True, *[False] * len(keys)]
     ).to_dicts()

@@ -140,22 +140,22 @@ def busiest_of(run: Tables) -> Busiest | None:
     op = pl.col("op").str.strip_prefix(MERGED)
     within = pl.when(pl.col("python").is_null()).then("function")
     grouped = nodes.group_by("python", op=op, function=within, maintain_order=True)
-    by = grouped.agg(us=pl.col(time).sum()).with_columns(op_us=pl.col("us").sum().over("op"))
+    by = grouped.agg(us=pl.col(time).sum()).with_columns(total_us=pl.col("us").sum().over("op"))
     whole = float(by["us"].sum())
     if not whole:
         return None
-    order = ["op_us", "op", "us"]
+    order = ["total_us", "op", "us"]
     first = by.sort(order, descending=True, maintain_order=True).row(0, named=True)
-    op_us, most = first["op_us"], first["us"] > first["op_us"] / 2
+    total_us, most = first["total_us"], first["us"] > first["total_us"] / 2
     ran = run.ops.filter(op.eq(first["op"]), mode="graph", kind="op")
     printed = spoken(float(ran[time].sum()))
     return Busiest(
         first["op"],
-        op_us if spoken(op_us) == printed else None,
-        op_us / whole,
+        total_us if spoken(total_us) == printed else None,
+        total_us / whole,
         first["python"] if most else None,
         first["function"] if most else None,
-        most and spoken(first["us"]) != spoken(op_us),
+        most and spoken(first["us"]) != spoken(total_us),
     )
 
 
@@ -230,7 +230,7 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     """What a verdict says of the time that a finding has, and of what it is a part."""
     if (time := finding["time_us"]) is None:
         return None
-    of = whole_of(time, finding["in_loops_us"], run.repeated, span_of_run(run.time))
+    of = whole_of(time, finding["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return {"time": time}
     return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
@@ -287,7 +287,7 @@ def _first_change(advice: str) -> str:
 
 def _duration(summary: Summary, time: pl.DataFrame) -> Figure:
     """The whole of the table `time`; most of it may be imports."""
-    span = span_of_run(time) or summary.recorded.span_us
+    span = span_of_run(time) or summary.recorded.wall_us
     if span is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no timestamps")
     before = float(time.filter(phase="start-up")["wall_us"].sum())

@@ -36,8 +36,8 @@ def problems_of(runs: dict[str, Tables]) -> Facts | None:
         implementations_after="implementations_after",
     ).sort((pl.col("us_after") - pl.col("us_before")).abs(), descending=True)
     return {
-        "before_us": float(before["us"].sum()),
-        "after_us": float(after["us"].sum()),
+        "us_before": float(before["us"].sum()),
+        "us_after": float(after["us"].sum()),
         "before": before.height,
         "after": after.height,
         "runs_before": int(before["runs"].sum()),

@@ -13,16 +13,16 @@ def onednn_verdict(summary: Summary) -> dict[str, Any]:
     if onednn is None:
         return {}
     verbose, ran = onednn.verbose, onednn.implementations.drop_nulls("primitive")
-    first = ran.row(0, named=True) if ran.height and onednn.exec_us else {}
+    first = ran.row(0, named=True) if ran.height and onednn.total_us else {}
     named = (first.get("primitive"), first.get("implementation"))
     facts = {
         "primitives": onednn.exec_lines,
-        "time": onednn.exec_us,
+        "time": onednn.total_us,
         "most": " ".join(filter(None, named)),
-        "of_it": first["us"] / onednn.exec_us if first else None,
+        "of_it": first["us"] / onednn.total_us if first else None,
         "partitions": int(verbose.partitions["count"].sum()),
         "partition_time": float(verbose.partitions["us"].sum()),
-        "inside": verbose.inside_us if verbose.inside else None,
+        "inside": verbose.primitive_us if verbose.inside else None,
         "calls": int(verbose.calls["count"].sum()),
         "call_time": float(verbose.calls["us"].sum()),
     }

@@ -183,17 +183,19 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
 def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Entry:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
 
-    `outer_us` is the time of the calls that are not inside others, from entering to leaving; `ops`
-    and `ops_us` are the eager ops that Python code ran inside calls (`py_function`).
+    `steady_us` is that of the calls that are not inside others, `ops` the executions and
+    `steady_us` of the eager ops that Python code ran inside calls (`py_function`).
     """
     outer = costs.known("steady_us")[calls["row"].filter(~calls["nested"])]
     is_call = executions.dispatches.eager["is_call"]
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.known("steady_us")[row]
     return Entry(
-        outer_us=round_time(float(outer.sum())) if outer.count() else None,
-        ops=len(inside),
-        ops_us=round_time(float(inside.sum())) if inside.count() else None,
+        steady_us=round_time(float(outer.sum())) if outer.count() else None,
+        ops=Entry(
+            executions=len(inside),
+            steady_us=round_time(float(inside.sum())) if inside.count() else None,
+        ),
     )
 
 
@@ -201,8 +203,8 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     """How much the log slowed the run; None where it doesn't say what its records cost.
 
     `function` is the one whose calls took longest, None: none was called twice; `later_us` and
-    `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
-    what writing the log took of `span_us`, the whole run (`time`, the table), or the time of so
+    `duration_us` are the medians of its later calls without the log and as printed. `logged_us` is
+    what writing the log took of `wall_us`, the whole run (`time`, the table), or the time of so
     many `threads` that serve (0: none does). `calibrated`: its times are those of a run without a
     log (`record --calibrate`).
     """
@@ -211,13 +213,13 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     logged = float(time["wall_us"].filter(time["phase"] == "logging").sum())
     if not logged:
         return None
-    of_run = {"logged_us": logged, "span_us": round(time["wall_us"].sum()), "threads": len(threads)}
+    of_run = {"logged_us": logged, "wall_us": round(time["wall_us"].sum()), "threads": len(threads)}
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("work_us").is_not_null()
     )
     later = of.calls.filter(again)
     if later.is_empty():
-        names = ("function", "later_us", "printed_us")
+        names = ("function", "later_us", "duration_us")
         return Entry(dict.fromkeys(names), **of_run, calibrated=False)
     printed = pl.col("work_us") + pl.col("log")
     per = (
@@ -226,7 +228,7 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
         .agg(
             printed=printed.sum(),
             later_us=rounded(pl.col("work_us").median()),
-            printed_us=rounded(printed.median()),
+            duration_us=rounded(printed.median()),
             clock=of.costs.clock("name").median(),
         )
     )
@@ -235,7 +237,7 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     return Entry(
         function=most["function"],
         later_us=most["later_us"],
-        printed_us=most["printed_us"],
+        duration_us=most["duration_us"],
         **of_run,
         calibrated=most["clock"] is not None,
     )
