@@ -155,11 +155,10 @@ def test_a_comment_in_the_program_lets_its_line_pass(
     program.write_text("\n" * 24 + f"norm = tf.sqrt(x)  # {comment}\n")
     os.utime(program, (0, 0))  # older than the recording
     monkeypatch.chdir(tmp_path)
-    found = check_run(run_of("keras_saves__tf2.20.0__record")).checks[0].violations
+    run = run_of("keras_saves__tf2.20.0__record")
+    found = check_run(run, policy({"after": "start"})).checks[0].violations
     broken = {each.python: each.code for each in found}
     assert ("keras_saves.py:25" in broken) is (comment == "not eager")
-    # Line 29 ran once, after the last call: alone it does not count.
-    assert ("keras_saves.py:29" in broken) is (comment == "not eager")
     assert set(broken.values()) <= {None, "norm = tf.sqrt(x)  # not eager"}
 
 
@@ -169,13 +168,14 @@ def test_waivers_that_are_not_read_are_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = run_of("keras_saves__tf2.20.0__record")
+    counted = policy({"after": "start"})
     said = "Comments `# tflogscope: eager` in keras_saves.py are ignored: it is "
-    assert f"{said}not under the current directory." in check_run(run).notes
+    assert f"{said}not under the current directory." in check_run(run, counted).notes
     program = tmp_path / "keras_saves.py"
     program.write_text("x = 1  # tflogscope: eager\n" * 99)
-    assert f"{said}newer than the recording." in check_run(run).notes
+    assert f"{said}newer than the recording." in check_run(run, counted).notes
     os.utime(program, (0, 0))
-    assert not [note for note in check_run(run).notes if "are not read" in note]
+    assert not [note for note in check_run(run, counted).notes if "are not read" in note]
 
 
 def test_what_ran_eagerly_is_shown_by_line_of_the_program() -> None:
@@ -415,13 +415,28 @@ def test_ops_of_metrics_are_left_out_only_where_the_policy_lets_them() -> None:
     assert sum(each.amount for each in strict.violations) >= 588
 
 
+@pytest.mark.parametrize(("uid", "fails"), [(1, True), (2, False)])
+def test_what_ran_once_between_calls_counts_in_a_loop_of_one_trace(uid: int, fails: bool) -> None:
+    rows = [call("train", 0), eager("Mul", python="t.py:9"), call("train", 1, uid)]
+    assert bool(found(MadeRun(rows))) is fails
+
+
+@pytest.mark.parametrize("name", ["keras_saves__tf2.20.0", "traced_for__tf2.22.0rc0"])
+def test_what_ran_once_outside_loops_does_not_fail_it(name: str) -> None:
+    run = run_of(f"{name}__record")
+    result = check_run(run).checks[0]
+    assert result.passed
+    assert f"{run.unexpected_eager.height} ops outside loops" in result.text
+
+
 def test_what_ran_once_after_the_last_call_does_not_fail_it_alone() -> None:
     """A square of what a converted model gives; in the other log turns of two loops count, too."""
     run = run_of("converted__tf2.9.3__record")
     (line,) = run.unexpected_eager["line"]
     verdict = check_run(run)
     assert verdict.passed
-    assert "1 op after the last call, on lines that ran once or twice" in verdict.checks[0].text
+    said = "1 op outside loops that call functions, on lines that ran once or twice"
+    assert said in verdict.checks[0].text
     strict = check_run(run, policy({"after": "start"})).checks[0].violations
     assert line in [line for each in strict for line in each.lines]
     repeated = check_run(run_of("bars__tf2.21.0")).checks[0].violations

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from tflogscope.checks.evidence import (
@@ -122,16 +123,18 @@ def _metric_ops(entry: PolicyKey) -> int:
 
 
 def _ran_once(entry: PolicyKey, counted: pl.DataFrame) -> bool:
-    """Whether all that counts came after the last call, on lines that didn't repeat it.
+    """Whether no loop that calls functions has any of what counts, on lines that didn't repeat it.
 
-    What runs once after training gains nothing from a function that would be traced for it.
+    A loop calls the same trace before and after it. What runs once, between loops or after the
+    last, gains nothing from a function that would be traced for it.
     """
     calls = entry.evidence.calls
     if calls.is_empty() or entry.policy.value("after", None) == "start":
         return False
-    late = (counted["row"] > calls["row"].max()).all()
+    loops = calls.group_by("function", "function_uid").agg(first=pl.min("row"), last=pl.max("row"))
+    begun, ended = (np.searchsorted(loops[end].sort(), counted["row"]) for end in ("first", "last"))
     in_python = counted["judged_by"].is_in(causes_that_count("always")).any()
-    return late and not in_python and not repeats(counted, "python")
+    return not in_python and not (begun > ended).any() and not repeats(counted, "python")
 
 
 def _training_line(eager: pl.DataFrame, source: str, first: int) -> int | None:
