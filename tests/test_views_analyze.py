@@ -178,7 +178,7 @@ def test_each_warning_and_error_has_a_line_of_its_own() -> None:
     shown = [line for line in lines if line.startswith("! ")]
     assert len(shown) == serious.height > 4
     for line, each in zip(shown[3:], serious.rows(named=True)[3:], strict=True):
-        assert line == f"! failed-ops, {each['subject']}, log line {each['line']:,}"
+        assert line == f"! failed-ops ({each['subject']}), log line {each['line']:,}"
 
 
 # ---- what it says -------------------------------------------------------------------------------

@@ -80,10 +80,11 @@ def _told(row: Row, first: Row) -> bool:
 
 
 def _heading(row: Row, run: Run) -> str:
-    """What a finding is, what it is about, and its share of the run, as far as it is known."""
-    subject = f", {shorten(row['subject'], _NAME)}" if row["subject"] else ""
-    stake = _stake(row, run)
-    return f"{row['id']}{subject}{': ' * bool(stake)}{stake}"
+    """What a finding is, the name it is about, and its share of the run, as far as it is known."""
+    subject, stake = row["subject"], _stake(row, run)
+    no_name = not subject or subject == row["id"] or subject.startswith("the ")  # the program
+    name = "" if no_name else f" ({shorten(subject, _NAME)})"
+    return f"{row['id']}{name}{': ' * bool(stake)}{stake}"
 
 
 def _place(finding: doc.Finding, row: Row, *, several: bool) -> Iterator[doc.Node]:
