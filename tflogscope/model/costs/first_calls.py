@@ -128,11 +128,11 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.Data
 
 def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
     """What XLA took; its stack traces, as no record says when each was done."""
-    traced = events.messages("xla_stack_trace").select("at", "thread", took=1.0)
-    for part, records in (("compile", compile_times(events)), ("xla_stack_traces", traced)):
+    traced = events.messages("xla_stack_trace").select("at", "thread")
+    traced = traced.select(row=call_around(traced, calls), took=1.0)
+    for part, records in (("compile", compiled_calls(calls, events)), ("xla_stack_traces", traced)):
         if records.height:
-            around = call_around(records, calls).alias("row")
-            of_first = records.hstack([around]).join(first.select("name", "row"), on="row")
+            of_first = records.join(first.select("name", "row"), on="row")
             yield of_first.select("name", part=pl.lit(part), us="took")
 
 
@@ -152,6 +152,20 @@ def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
     alone = looked_up(records.select(written="at"), only, "written")["row"]
     inside = (of_thread["end_at"] > records["at"]) & (records["thread"] >= 0)
     return of_thread.select(pl.when(inside).then("row")).to_series().fill_null(alone)
+
+
+def compiled_calls(calls: pl.DataFrame, events: Events) -> pl.DataFrame:
+    """Calls in which XLA compiled: row, took (µs in which it did), clusters (how many).
+
+    Threads of the executor compile the clusters of a call at once, which counts once.
+    """
+    made = compile_times(events)
+    begin = pl.col("time") - pl.col("took")
+    made = made.with_columns(call_around(made, calls).alias("row"))
+    made = made.with_columns(took=newly_covered(begin, begin + pl.col("took"), "row"))
+    return made.group_by("row", maintain_order=True).agg(
+        took=known_sum(pl.col("took")), clusters=pl.len()
+    )
 
 
 def compile_times(events: Events) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from tflogscope.model.calls.processes import several_processes
 from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
-from tflogscope.model.costs.first_calls import call_around, compile_times
+from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.findings.tracing import lengths_vary
@@ -161,6 +161,7 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
         facts: dict[str, Any] = {
             "compiled": by_xla,
             "of_keras": not {*mine["name"]} - {*KERAS_STEPS},
+            "inside": not by_xla and _change_inside(mine),
             "lengths": by_xla and _lengths_vary(evidence, mine["at"]),
             "shapes": shapes,
             "names": most(mine["name"]),
@@ -169,6 +170,13 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
             continue
         subject = most(mine["name"])[0]
         yield Finding("new-shapes", subject, mine.height, took, mine["at"].to_list(), facts)
+
+
+def _change_inside(made: pl.DataFrame) -> bool:
+    """Whether most of this is of nodes that met several new problems in one call: in a loop."""
+    per = made.drop_nulls("call").group_by("name", "call").len()
+    several = per["name"].filter(per["len"] > 1).implode()
+    return bool(made["name"].is_in(several).mean() > 0.5)  # type: ignore[operator]
 
 
 def _lengths_vary(evidence: Evidence, at: pl.Series) -> bool:
@@ -181,12 +189,12 @@ def _lengths_vary(evidence: Evidence, at: pl.Series) -> bool:
 
 
 def _made_again(evidence: Evidence) -> pl.DataFrame:
-    """First runs of another problem than a node's first: at, name, more (than later runs)."""
+    """First runs of another problem than a node's first: at, call, name, more (than later runs)."""
     linked = evidence.linked.executions
     if linked.is_empty() or evidence.costs.price is None:
         return pl.DataFrame(schema=_MORE)
     executions, execution = evidence.executions, linked["execution"]
-    ran = rows(executions.frame[["at", "definition", "signature"]], execution).hstack(
+    ran = rows(executions.frame[["at", "call", "definition", "signature"]], execution).hstack(
         [
             *last_primitives(evidence, execution),
             rows(evidence.costs.known("work_us"), execution),
@@ -208,7 +216,7 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
     kernels = rows(executions.signatures["kernel"], ran["signature"])
     nodes = rows(executions.runs.definitions["node"], ran["definition"])
     named = pl.select(name=pl.coalesce(nodes, kernels.cast(pl.String))).to_series()
-    return ran.select("at", "more").hstack([named]).drop_nulls()
+    return ran.select("at", "call", "more").hstack([named]).drop_nulls(["at", "more", "name"])
 
 
 def _compiled_again(evidence: Evidence) -> pl.DataFrame:
@@ -216,13 +224,9 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
 
     A call may compile several clusters of one function (compiler/jit/mark_for_compilation_pass.cc).
     """
-    compilations, calls = compile_times(evidence.events), evidence.calls
-    if compilations.is_empty():
-        return pl.DataFrame(schema={**_MORE, "clusters": pl.UInt32})
-    around = call_around(compilations, calls).alias("row")
-    per = compilations.hstack([around]).group_by("row")
-    compiled = per.agg(pl.col("took").sum(), clusters=pl.len())
-    of_calls = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
+    calls = evidence.calls.select("row", "at", "name", "function")
+    compiled = compiled_calls(evidence.calls, evidence.events)
+    of_calls = compiled.join(calls, on="row").sort("at")
     later = of_calls.filter(~pl.col("name").is_first_distinct())
     return later.select("at", "clusters", name="function", more="took")
 
