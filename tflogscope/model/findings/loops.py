@@ -82,7 +82,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     stage_of = _STAGE_OF.match(function)
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
     mapped = mapped if slow and not generator else None
-    steps = max(evidence.loop_time - wait, 0.0)
+    steps = _other_work(evidence)
     stake = avoidable_wait(evidence)
     serial = bool(re.match(_MAP, function)) and not parallel
     epochs = _epochs(function, evidence)
@@ -123,7 +123,19 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     made_at = asked[0] if asked else evidence.lines.made_at(function)
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
-    yield Finding("input-bound", subject, waits.height, None, at, facts, made_at, claims)
+    count = int((waits["status"] != "failed").sum())  # else the data have ended
+    yield Finding("input-bound", subject, count, None, at, facts, made_at, claims)
+
+
+def _other_work(evidence: Evidence) -> float:
+    """What else than waits the loop with them took, in µs; other loops of the program left out."""
+    waits = _waits(evidence)
+    beside = evidence.loops.filter(
+        pl.col("end") >= waits["time"].min(), pl.col("begin") <= waits["end_time"].max()
+    )
+    work = pl.when(~pl.col("op").str.contains(NEXT)).then("work_us").otherwise(0.0)
+    took = float(beside.select((pl.col("gap") + work).sum()).item())
+    return max(took - float(waits.filter(~pl.col("eager"))["wait"].sum()), 0.0)
 
 
 def _eager_in_generator(evidence: Evidence) -> pl.DataFrame:
@@ -306,7 +318,7 @@ def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
 
 @once
 def _waits(evidence: Evidence) -> pl.DataFrame:
-    """What got an element for the program: at, time, end_time, thread, wait (µs), eager.
+    """What got an element for the program: at, time, end_time, thread, status, wait (µs), eager.
 
     Longer waits are left out: an epoch begins, buffers are filled. Where a stage of the log takes
     as long as they do, epoch after epoch, they count: a shuffle behind a slow map.
@@ -317,16 +329,16 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     is_next = (signatures["mode"] == "graph") & signatures["op"].str.contains(NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.known("work_us"), pl.Series(row))
-    names = ["at", "time", "end_time", "thread", "call"]
+    names = ["at", "time", "end_time", "thread", "status", "call"]
     nodes = rows(frame[names], row).with_columns(took.alias("wait"), eager=False)
     # The program waits on the thread that called.
     calls = evidence.calls.select(pl.col("call").cast(pl.UInt32), of="thread").drop_nulls("call")
     calls = first_of_each(calls, "call")
     nodes = looked_up(nodes, calls, "call").with_columns(thread=pl.coalesce("of", "thread"))
     nodes = nodes.drop("call", "of")
-    waited = eager.lazy().select(*names[:-1], wait="cost", eager=True)
-    every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait"])
-    both = every.sort("at").collect()
+    waited = eager.select(*names[:-1], wait="cost", eager=True)
+    every = pl.concat([waited, nodes.cast({"status": pl.String})]).drop_nulls(["at", "wait"])
+    both = every.sort("at")
     is_usual = both["wait"] <= _PAUSE * (both.select(pl.median("wait")).item() or 0.0)
     fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
     again = fills.height >= LEAST and stages.height
@@ -339,9 +351,10 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, steady_us, per_run (µs of one run), python, op (decoding), random (no epoch is like
-    another), alone (the share of it that runs on one thread: other kernels of more than 100 µs are
-    split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
+    function, steady_us, per_run (µs of one run), python, op (decoding, where that takes most),
+    random (no epoch is like another), alone (the share of it that runs on one thread: other kernels
+    of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at
+    least).
     """
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
@@ -352,13 +365,14 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     )
     by_op = by_op.sort("steady_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
+    most_of_it = pl.col("steady_us") * 2 > pl.col("steady_us").sum()
     alone = slow | (pl.col("steady_us") < _SPLIT_US * pl.col("runs"))
     return (
         by_op.group_by("function", maintain_order=True)
         .agg(
             pl.col("steady_us").sum(),
             python=pl.col("op").str.contains(PYTHON_OPS).any(),
-            op=pl.col("op").filter(slow).first(),
+            op=pl.col("op").filter(slow & most_of_it).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
             per_run=pl.col("steady_us").sum() / pl.col("calls").max(),
