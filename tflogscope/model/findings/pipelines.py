@@ -64,7 +64,7 @@ def _built(evidence: Evidence) -> pl.DataFrame:
     end = pl.when(pl.col("op").last() == MAKE_ITERATOR).then(pl.col("end").last())
     built = spans.group_by("thread", "number", maintain_order=True).agg(
         "at",
-        pl.col("begin").first(),
+        "begin",
         ops=pl.col("op").filter("makes"),
         reader=pl.col("op").filter(~pl.col("makes")).last(),
         end=end.otherwise(pl.col("begin").last()),
@@ -73,9 +73,28 @@ def _built(evidence: Evidence) -> pl.DataFrame:
         counts, on=["thread", "number"], how="left", maintain_order="left"
     )
     ops = pl.when(pl.col("ops").list.len() > 0).then("ops")
-    return built.with_columns(
+    built = built.with_columns(
         pl.col("elements", "calls").fill_null(0),
         pipeline=ops.list.join(" ") + " " + pl.col("reader"),
+    )
+    return _without_source(built).with_columns(pl.col("begin").list.first())
+
+
+def _without_source(built: pl.DataFrame) -> pl.DataFrame:
+    """Leave out of the first build of a loop what later ones take as it is: a dataset made once."""
+    counts = built.drop_nulls("pipeline").group_by("thread", "pipeline").len()
+    of_loop = counts.filter(pl.col("len") > 1).select("thread", kept="pipeline")
+    longer = pl.col("pipeline").str.ends_with(" " + pl.col("kept"))
+    first = counts.filter(len=1).join(of_loop, on="thread").filter(longer)
+    longest = pl.col("kept").sort_by(pl.col("kept").str.len_chars()).last()
+    first = first.group_by("thread", "pipeline").agg(longest)
+    built = built.join(first, on=["thread", "pipeline"], how="left", maintain_order="left")
+    pipeline = pl.coalesce("kept", "pipeline")
+    count = (pipeline.str.count_matches(" ") + 1).fill_null(1)
+    return built.with_columns(
+        pl.col("at", "begin").list.tail(count),
+        ops=pl.col("ops").list.tail(count - 1),
+        pipeline=pipeline,
     )
 
 
@@ -144,7 +163,8 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     every = pl.concat([builds[["begin", "end"]].head(1), again[["begin", "end"]]])
     windows = every["begin"].to_numpy(), every["end"].to_numpy()
     of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())
-    keras = _keras_method(evidence.calls.filter(python_function=builds["called"][0]), evidence)
+    called = pl.col("python_function").is_in(builds["called"].head(1).implode())
+    keras = _keras_method(evidence.calls.filter(called), evidence)
     waits = _waits_of_service(evidence, builds, again)
     at = builds["at"].explode()
     facts = {
