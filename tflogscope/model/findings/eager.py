@@ -294,16 +294,13 @@ def _with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
     """
     reads = evidence.placed.filter(pl.col("judged_by").is_in(_FOR_OTHERS))["at"]
     spans = evidence.spans
-    spans = spans.with_columns(
-        row=pl.int_range(pl.len()),
-        mine=is_among(spans["at"], at),
-        theirs=pl.col("again")
-        & (is_among(spans["at"], reads) | pl.col("op").str.contains(UPDATES)),
-    )
-    mine = pl.col("row").filter("mine")
-    since, until = (edge.over("thread", "session") for edge in (mine.min() - 1, mine.max() + 1))
-    among = pl.col("row").is_between(since, until)
-    return spans.filter(pl.col("mine") | (pl.col("theirs") & among))
+    spans = spans.with_columns(row=pl.int_range(pl.len()), mine=is_among(spans["at"], at))
+    row, mine = pl.col("row"), pl.col("row").filter("mine")
+    first, last = (edge.over("thread", "session") for edge in (mine.min(), mine.max()))
+    # A constant behind the last one is an argument of the next call.
+    read = is_among(spans["at"], reads) & row.is_between(first - 1, last)
+    updated = pl.col("op").str.contains(UPDATES) & row.is_between(first, last + 1)
+    return spans.filter(pl.col("mine") | (pl.col("again") & (read | updated)))
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
