@@ -476,6 +476,14 @@ def test_what_a_layer_asks_for_to_learn_from_data_is_keras_own() -> None:
     assert "LookupTableExportV2" in adapted["op"].to_list()
 
 
+def test_what_keras_runs_to_quantize_weights_is_its_own() -> None:
+    """Each of three layers scales its weights; a model that is then called eagerly is no such."""
+    assert run_of("quantized__tf2.22.0rc0__record").unexpected_eager.is_empty()
+    called = run_of("quantized_called__tf2.22.0rc0__record").unexpected_eager
+    assert called.filter(pl.col("python") != "quantized.py:18").is_empty()
+    assert called.height == 432
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "function", "amount"),

@@ -59,6 +59,7 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/backend/tensorflow/trainer.py", "step", _STEPS),
     ("/backend/tensorflow/trainer.py", "loop", _LOOPS),
     ("preprocessing", "loop", ("adapt",)),  # a layer; Keras 2: base_preprocessing_layer.py
+    ("/src/layers/", "loop", ("quantize",)),
     ("/keras/callbacks", "callback"),
     ("/src/callbacks", "callback"),
     ("/tensorflow/python/checkpoint/", "saving"),
