@@ -14,14 +14,11 @@ import polars as pl
 
 from tflogscope.exports.json_text import harmless
 from tflogscope.exports.trace_arguments import TEXTS, arguments
-from tflogscope.model.common.intervals import open_time, parts
 from tflogscope.model.run import Run
 from tflogscope.model.slices.slices import Slices
 
 _PID = 1
-_NOT_A_THREAD = 0  # counters belong to the process
 _PART_ROWS = 20_000  # written at once: the memory that it takes is not to be seen
-_PARTS = 1000  # of the run, for which counters have a value: as many as a screen has pixels
 
 
 def chrome_json(run: Run, made_by: str) -> Iterator[bytes]:
@@ -41,8 +38,6 @@ def chrome_json(run: Run, made_by: str) -> Iterator[bytes]:
     frame = slices.frame.select("track", "begin_ns", "end_ns", "has_end").hstack(details)
     for part in frame.iter_slices(_PART_ROWS):
         yield _events(part, heads, members, slices.tracks["tid"])
-    yield from _counters(slices, " and ".join(run.rewriters.kernels))
-    yield _flows(slices).encode()
     # A last event without a comma behind it.
     yield f"{_event('M', 'process_sort_index', 0, sort_index=0)}\n]}}\n".encode()
 
@@ -73,7 +68,7 @@ def _event(phase: str, kind: str, tid: int, /, **arguments: str | int) -> str:
 
 
 def _names(log: str, tracks: pl.DataFrame) -> str:
-    events = [_event("M", "process_name", _NOT_A_THREAD, name=log)]
+    events = [_event("M", "process_name", 0, name=log)]
     for place, track in enumerate(tracks.iter_rows(named=True)):
         events.append(_event("M", "thread_name", track["tid"], name=track["name"]))
         events.append(_event("M", "thread_sort_index", track["tid"], sort_index=place))
@@ -137,7 +132,7 @@ def _events(part: pl.DataFrame, heads: pl.Series, members: pl.Series, threads: p
         pl.lit("}},\n"),
         ignore_nulls=True,
     )
-    return _joined(part.select(event))
+    return str(part.select(event.str.join("")).item()).encode()
 
 
 def _number(column: str) -> pl.Expr:
@@ -152,73 +147,3 @@ def _microseconds(nanoseconds: pl.Expr) -> pl.Expr:
         .then(whole.cast(pl.String))
         .otherwise((nanoseconds / 1000).cast(pl.String))
     )
-
-
-# ---- counters ------------------------------------------------------------------------------------
-
-
-def _counters(slices: Slices, kernels: str) -> Iterator[bytes]:
-    """Two counters in equal parts of the run; `kernels` says whose the rewritten ops' are.
-
-    `open ops` is how many are open on average. Slices are what a viewer is for: counters are at
-    most a tenth of the events.
-    """
-    frame = slices.frame
-    kinds = slices.texts.select(
-        op=pl.col("kind") == "op", graph=pl.col("mode") == "graph", made=pl.col("rewrite") != "none"
-    ).select(pl.all().gather(frame["text"]).fill_null(value=False))
-    is_op = kinds["op"] & frame["has_end"]
-    if not is_op.any():
-        return
-    last = int(frame["end_ns"].to_numpy().max())
-    edges = parts(0, last, min(frame.height // 20, _PARTS))
-    times = {}
-    for name, wanted in (
-        ("graph", kinds["graph"]),
-        ("eager", ~kinds["graph"]),
-        ("made", kinds["made"]),
-    ):
-        ops = frame.filter(is_op & wanted)
-        times[name] = open_time(ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy(), edges)
-    eager, graph = ((times[name] / np.diff(edges).clip(1)).round(2) for name in ("eager", "graph"))
-    percent = (100 * times["made"] / (times["eager"] + times["graph"]).clip(1)).round(1)
-    counted = {"open ops": {"eager": eager, "graph": graph}}
-    if kinds["made"].any():
-        counted[f"{kernels} share, %"] = {"percent": percent}
-    head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
-    for name, values in counted.items():
-        members = [pl.concat_str(pl.lit(f'"{value}":'), value) for value in values]
-        event = pl.concat_str(
-            pl.lit(f'{head}"{name}","ts":'),
-            _microseconds(pl.col("ns")),
-            pl.lit(',"args":{'),
-            pl.concat_str(members, separator=","),
-            pl.lit("}},\n"),
-        )
-        yield _joined(pl.DataFrame({"ns": edges[:-1], **values}).select(event))
-
-
-# ---- flows ---------------------------------------------------------------------------------------
-
-
-def _flows(slices: Slices) -> str:
-    """From the begin of a call to the begin of its first op."""
-    events = []
-    for phase, end in (('"s"', "from_slice"), ('"f","bp":"e"', "to_slice")):
-        there = slices.frame.select("begin_ns", "track").select(pl.all().gather(slices.flows[end]))
-        event = pl.concat_str(
-            pl.lit(f'{{"ph":{phase},"cat":"call","name":"runs","pid":{_PID},"id":'),
-            "call",
-            pl.lit(',"tid":'),
-            pl.lit(slices.tracks["tid"]).gather(pl.col("track")),
-            pl.lit(',"ts":'),
-            _microseconds(pl.col("begin_ns")),
-            pl.lit("},\n"),
-        )
-        events.append(_joined(there.with_columns(slices.flows["call"]).select(event)).decode())
-    return "".join(events)
-
-
-def _joined(texts: pl.DataFrame) -> bytes:
-    joined = texts.to_series().str.join("").item()
-    return str(joined).encode()

@@ -149,23 +149,14 @@ def _merged(
     slices: Slices, more: pl.DataFrame, texts: pl.DataFrame, tracks: pl.DataFrame
 ) -> Slices:
     """Both together in the order of their begins, from the first of them on."""
-    old = slices.frame.with_row_index("before")
     more = more.with_columns(pl.col("line", "end_line").cast(pl.UInt64))
-    both = pl.concat([old, more], how="diagonal")
+    both = pl.concat([slices.frame, more], how="diagonal")
     first = min(int(both["begin_ns"].to_numpy().min()), 0)
     both = both.with_columns(pl.col("begin_ns", "end_ns") - first)
     both = both.sort("begin_ns", "begin_order", nulls_last=False, maintain_order=True)
-    place = np.empty(old.height, np.int64)
-    before = both["before"]
-    place[before.drop_nulls().to_numpy()] = np.flatnonzero(before.is_not_null().to_numpy())
-    flows = slices.flows.with_columns(
-        pl.Series(name, place[slices.flows[name].to_numpy()], dtype=slices.flows[name].dtype)
-        for name in ("from_slice", "to_slice")
-    )
     return slices._replace(
-        frame=both.drop("before"),
+        frame=both,
         texts=pl.concat([slices.texts, texts], how="diagonal_relaxed"),
         tracks=tracks,
-        flows=flows,
         origin=(slices.origin or 0) + first // 1000,
     )

@@ -37,7 +37,6 @@ class Slices(NamedTuple):
     `texts`: what is said of executions in words, the distinct ones: see `alike`.
     `tracks`, one row per track, in the order to show them: track, name, thread (null: none), tid
         (a number of its own: the thread's, or one that no thread has).
-    `flows`, one row per call that ran a node: from_slice, to_slice (rows of `frame`).
     `clock` says what the axis is: `time`; `lines` where the log has no times, each line counts as
     1 µs; `durations` where it has nothing but lines of oneDNN without times, drawn back to back.
     `origin` is the time of ns 0 in µs since the epoch, as the log prints it; None: no times.
@@ -47,7 +46,6 @@ class Slices(NamedTuple):
     frame: pl.DataFrame
     texts: pl.DataFrame
     tracks: pl.DataFrame
-    flows: pl.DataFrame
     clock: str
     origin: int | None
     left_out: int
@@ -84,7 +82,6 @@ def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
         frame=frame,
         texts=texts,
         tracks=tracks,
-        flows=_flows(frame, texts),
         clock=clock,
         origin=near + origin // 1000 if clock == "time" else None,
         left_out=left_out,
@@ -293,21 +290,6 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
         begin_order=rank[: frame.height], end_order=rank[frame.height :]
     )
     return ordered.sort("begin_order")
-
-
-def _flows(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """From each call to the first op that ran inside it, to the first node if there is no op."""
-    slices = frame.select("call", "text").with_row_index("slice").drop_nulls()
-    kinds = texts[["kind", "mode"]][slices["text"]]
-    slices = slices.select("slice", "call").hstack(kinds)
-    calls = slices.filter(pl.col("kind") == "call").select("call", from_slice="slice")
-    nodes = (
-        slices.filter(pl.col("mode") == "graph")
-        .group_by("call")
-        .agg(op=pl.col("slice").filter(pl.col("kind") == "op").min(), node=pl.col("slice").min())
-    )
-    first = nodes.select("call", to_slice=pl.coalesce("op", "node"))
-    return calls.join(first, on="call").sort("from_slice")
 
 
 _WORDS = (
