@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import re
 import subprocess
 import sys
 import tomllib
@@ -73,30 +72,6 @@ def test_verbose_lines_are_known_by_their_markers() -> None:
     assert {"mkldnn_verbose,", "dnnl_verbose,", "onednn_verbose,"} <= set(markers.literals)
     for marker in markers.markers:
         assert all(sample.startswith(marker.literal) for sample in marker.samples)
-
-
-def test_a_whole_exec_line_of_every_era_gives_its_time() -> None:
-    pattern = re.compile(GRAMMAR.markers.exec_line)
-    assert len(GRAMMAR.markers.exec_samples) > 8
-    for line, milliseconds in GRAMMAR.markers.exec_samples:
-        found = pattern.match(line)
-        assert found is not None, line
-        assert float(found["milliseconds"]) == milliseconds
-
-
-@pytest.mark.parametrize(
-    "torn",
-    [
-        "onednn_verbose,exec,cpu,gemm_a",
-        "onednn_verbose,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:f0,,64x64:64x64,",
-        "onednn_verbose,exec,cpu,gemm_api,,undef,a b c,,64x64:64x64,0.01611332026",
-        "onednn_verbose,exec,cpu,gemm_api,,undef,a b c,,64x64:64x64,0.0161133 ",
-        "onednn_verbose,info,cpu,runtime:threadpool,nthr:2,a,b,c,0.5",
-        "xonednn_verbose,exec,cpu,reorder,jit:uni,undef,a b,,,96x24,0.125",
-    ],
-)
-def test_torn_and_glued_lines_are_no_exec_lines(torn: str) -> None:
-    assert re.match(GRAMMAR.markers.exec_line, torn) is None
 
 
 def test_loading_imports_neither_polars_nor_pyparsing() -> None:

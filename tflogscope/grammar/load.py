@@ -32,10 +32,8 @@ from tflogscope.grammar.verbose import VERBOSE_KEYS, VerboseGrammar, verbose_gra
 
 _Kind = TypeVar("_Kind")
 
-_TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_line", "exec_sample"}
-_TOP_KEYS |= (
-    VERBOSE_KEYS | {"envelope"} | {"rewriter"}
-)  # what the model knows of a plug-in: rewriters.py
+_TOP_KEYS = VERBOSE_KEYS | {"source", "file", "files", "message", "prefix", "marker", "envelope"}
+_TOP_KEYS |= {"rewriter"}  # what the model knows of a plug-in: rewriters.py
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
     "scan", "table", "starts", "ends",
@@ -255,33 +253,21 @@ class _Collector:
                 problem = f"duplicate envelope id {envelope.id!r}"
                 raise GrammarError(problem, name)
             self.envelopes[envelope.id] = envelope
-        self._add_markers(content, name)
+        added = tuple(_marker(entry, content, name) for entry in content.get("marker", ()))
+        self.markers = Markers(self.markers.markers + added)
         if content.keys() & VERBOSE_KEYS:
             self.verbose = self.verbose.joined(verbose_grammar(content, name))
 
-    def _add_markers(self, content: dict[str, Any], name: str) -> None:
-        if not content.keys() & {"marker", "exec_line", "exec_sample"}:
-            return
-        added = tuple(
-            Marker(
-                _get(entry, "literal", str, name),
-                _get(entry, "meaning", str, name),
-                tuple(entry.get("samples", ())),
-                str(entry.get("table", "verbose")),
-                str(entry.get("file", content.get("file", ""))),
-                bool(entry.get("inside", False)),
-            )
-            for entry in content.get("marker", [])
-        )
-        samples = tuple(
-            (_get(entry, "line", str, name), _get(entry, "milliseconds", float, name))
-            for entry in content.get("exec_sample", [])
-        )
-        self.markers = Markers(
-            self.markers.markers + added,
-            str(content.get("exec_line", self.markers.exec_line)),
-            self.markers.exec_samples + samples,
-        )
+
+def _marker(entry: dict[str, Any], content: dict[str, Any], name: str) -> Marker:
+    return Marker(
+        _get(entry, "literal", str, name),
+        _get(entry, "meaning", str, name),
+        tuple(entry.get("samples", ())),
+        str(entry.get("table", "verbose")),
+        str(entry.get("file", content.get("file", ""))),
+        bool(entry.get("inside", False)),
+    )
 
 
 def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:

@@ -192,15 +192,9 @@ class Marker(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """How verbose lines of oneDNN are recognised.
-
-    `exec_line` is an RE2 pattern of one whole exec line of any era, anchored at both ends,
-    with the execution time in milliseconds in the group `milliseconds`.
-    """
+    """How lines without a prefix are recognised."""
 
     markers: tuple[Marker, ...] = ()
-    exec_line: str = ""
-    exec_samples: tuple[tuple[str, float], ...] = ()
 
     @property
     def literals(self) -> tuple[str, ...]:
