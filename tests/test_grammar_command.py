@@ -215,7 +215,7 @@ def test_redacting_keeps_the_words_of_the_users_grammar(own: Path) -> None:
 
 def test_watch_follows_by_the_users_grammar(own: Path, log: Path) -> None:
     file = GrowingFile(str(log))
-    watching = Watching(str(log), file, log, str(own))
+    watching = Watching(str(log), file, str(own))
     file.stop()
     watching.growing.scan.wait()
     assert watching.growing.run().timeline["node"].to_list() == ["a"]

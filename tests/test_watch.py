@@ -165,16 +165,6 @@ def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
-def test_a_log_of_yesterday_has_had_no_line_since(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "run.log").write_bytes(raw_log(NAME))
-    yesterday = time.time() - 24 * 3600
-    os.utime(tmp_path / "run.log", (yesterday, yesterday))
-    terminal = start()
-    terminal.run(f"{TFLOGSCOPE} watch run.log")
-    terminal.wait_for("no new line for 24 h")
-
-
-@pytest.mark.thorough
 def test_a_pipe(start: Start, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes(raw_log(NAME))
     terminal = start()

@@ -8,8 +8,6 @@ import queue
 import sys
 import threading
 import time
-from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from tflogscope.model.log_run import LogRun
 
 _TICK = 0.5  # seconds between two pictures
-_RATE_SECONDS = 3.0
 _QUIET = 2.0  # seconds without a line until that is said
 _KEYS = "q: quit and print the analysis · ↑↓: scroll"
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
@@ -70,8 +67,7 @@ def watch(
     path, *process = file_and_process(name) or (name,)
     file = None if name == STANDARD_INPUT else GrowingFile(path)
     receives = [pipe(io.FileIO(0, closefd=False), name)] if file is None else file
-    shown = None if file is None else Path(path)
-    watching = Watching(name, receives, shown, grammar, *process)
+    watching = Watching(name, receives, grammar, *process)
     with unwinding(), keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
@@ -102,7 +98,6 @@ class Watching:
         self,
         name: str,
         receives: Iterable[Receive],
-        file: Path | None = None,
         grammar: str | None = None,
         process: str | None = None,
     ) -> None:
@@ -112,11 +107,11 @@ class Watching:
 
         self.growing = Growing(name, receives, load_grammar(grammar), process)
         self._latest = Latest(self.growing, self._draw_run)
-        self._name, self._file = name, file
+        self._name = name
         self._first = 0  # the line of the analysis at the top
         self._size = (80, 24)
         self._came = time.monotonic()
-        self._sizes: deque[tuple[float, int]] = deque([(self._came, 0)])
+        self._bytes = 0  # that had come when it was last looked at
 
     def show(self, keys: Keys, *, until_end: bool = False) -> None:
         """Show the log until a key ends it; `until_end`: or the log does."""
@@ -143,16 +138,13 @@ class Watching:
 
     def _look(self) -> None:
         """Bring what is shown up to date. Raises what reading the log raised."""
-        now, growing = time.monotonic(), self.growing
+        growing = self.growing
         ended = growing.scan.has_ended
         if ended:
             growing.scan.wait()
         self._latest.look(ended=ended)
-        if growing.bytes > self._sizes[-1][1]:
-            self._came = now
-        self._sizes.append((now, growing.bytes))
-        while len(self._sizes) > 2 and now - self._sizes[0][0] > _RATE_SECONDS:
-            self._sizes.popleft()
+        if growing.bytes > self._bytes:
+            self._came, self._bytes = time.monotonic(), growing.bytes
 
     def _draw_run(self, run: LogRun) -> list[str]:
         """The analysis of the run so far, as wide as the terminal."""
@@ -175,36 +167,23 @@ class Watching:
         live.update(Text("\n").join(parts), refresh=True)
 
     def _status(self) -> str:
-        """How much of the log there is, how quickly it grows, and how long nothing has come."""
+        """How much of the log there is, and how long nothing has come."""
         from tflogscope.model.common.figures import count_of, duration, size_of
 
-        growing, now = self.growing, time.monotonic()
-        (since, before), (until, after) = self._sizes[0], self._sizes[-1]
+        growing, quiet = self.growing, time.monotonic() - self._came
         named = "standard input" if self._name == STANDARD_INPUT else self._name
-        quiet = now - self._came
-        quiet = max(quiet, self._unwritten()) if quiet > _TICK else quiet
-        rate = (after - before) / max(until - since, _TICK)
         parts = [
             " ".join(filter(None, (named, growing.process))),
-            f"{size_of(after)}, {count_of(growing.lines, 'line')}",
+            f"{size_of(self._bytes)}, {count_of(growing.lines, 'line')}",
             f"started {len(growing.beginnings)} times" if len(growing.beginnings) > 1 else "",
         ]
         if growing.scan.has_ended:
             parts.append("log ended")
         elif quiet > _QUIET:
             parts.append(f"no new line for {duration(quiet * 1e6)}")
-        else:
-            parts.append(f"{size_of(int(rate))}/s")
         if self._latest.of_lines < growing.lines:
             parts.append(f"analysis of the first {self._latest.of_lines:,} lines")
         return " · ".join(filter(None, parts))
-
-    def _unwritten(self) -> float:
-        """Seconds since the file was written, which may be long before it was watched."""
-        try:
-            return time.time() - self._file.stat().st_mtime if self._file else 0.0
-        except OSError:  # the next one is not there yet
-            return 0.0
 
     def _press(self, key: str) -> bool:
         """Do what a key asks for; whether it ends the watch. Raises KeyboardInterrupt."""
