@@ -53,7 +53,8 @@ from tflogscope.model.pictures.moments import moment_ns
 from tflogscope.model.reasons.conditions import parse_attributes
 from tflogscope.query.sql import select, where
 from tflogscope.recording.pass_on import PassOn
-from tflogscope.sources import Source, find_sources
+from tflogscope.sources.discover import find_sources
+from tflogscope.sources.source import Source
 from tflogscope.stores.collect import collect_run
 from tflogscope.stores.layout import RUN_COLUMNS
 from tflogscope.stores.naming import name_runs

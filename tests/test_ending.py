@@ -14,7 +14,7 @@ from tests.samples import path_of, raw_log
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
 from tflogscope.recording.header import footer_line
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.views.analyze import analyze_document
 from tflogscope.views.html import html
 from tflogscope.views.markdown import markdown

@@ -401,7 +401,9 @@ def test_a_string_of_json_of_any_length_is_its_lines(
     for ascii_only in (True, False):
         path = tmp_path / "run.log"
         path.write_text(json.dumps(text, ensure_ascii=ascii_only) + behind)
-        found = b"".join(block.text for block in tflogscope.sources.Source(str(path)).blocks())
+        found = b"".join(
+            block.text for block in tflogscope.sources.source.Source(str(path)).blocks()
+        )
         if b"\n" in found[:-1]:  # one that is short is a line, until it is known what it is
             known = text + "\n" * (not text.endswith("\n")) + behind[1:]
             assert found.decode().split("\n") == known.split("\n")

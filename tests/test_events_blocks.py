@@ -18,7 +18,7 @@ from tests.test_events_torn import GEMM_2, GEMM_3, NODE, PRINTED, STEP, Torn, ac
 from tflogscope import open_log
 from tflogscope.events.scan import Scan
 from tflogscope.grammar.load import load_grammar
-from tflogscope.sources import Block, SourceAccount
+from tflogscope.sources.block import Block, SourceAccount
 from tflogscope.sources.lines import read_blocks
 
 # TensorFlow has not been seen to glue two of its own records; it writes each in one call.

@@ -12,7 +12,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.scan import Scan
 from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.load import load_grammar
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 DIALECT = """
 [[prefix]]

@@ -17,7 +17,7 @@ from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
 from tflogscope.model.common.origin import RECORD_MARK
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.ranks import rank_facts

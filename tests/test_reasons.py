@@ -128,7 +128,7 @@ def test_the_log_proves_the_reason(release: str) -> None:
 
 
 def raw(program: str, release: str) -> bytes:
-    source = tflogscope.sources.Source(str(LOGS / f"{program}__tf{release}.log.zst"))
+    source = tflogscope.sources.source.Source(str(LOGS / f"{program}__tf{release}.log.zst"))
     return b"".join(bytes(block.text) for block in source.blocks())
 
 

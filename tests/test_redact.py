@@ -24,7 +24,7 @@ from tflogscope.cli.main import main
 from tflogscope.exports.redact import DROPPED, Redactor
 from tflogscope.exports.schema import TABLES
 from tflogscope.recording.header import footer_line, header_line
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 KEY = b"the key of these tests"
 LOGS = [name for name in UNLIKE if not name.startswith(("control_flow", "keras"))]  # not too large

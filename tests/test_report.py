@@ -33,7 +33,7 @@ from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.slices.own_times import own_times
 from tflogscope.recording.header import MARK, header_line
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.views import document
 from tflogscope.views.report import picture
 from tflogscope.views.report.icicle import icicle_data

@@ -25,8 +25,8 @@ from tflogscope.events.scan import Scan
 from tflogscope.events.store import texts_of
 from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.load import load_grammar
-from tflogscope.sources import Source
 from tflogscope.sources.lines import read_blocks
+from tflogscope.sources.source import Source
 
 GRAMMAR = load_grammar()
 

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from tflogscope.errors import InputError
-from tflogscope.sources import LINE_CAP, SourceAccount, find_sources
+from tflogscope.sources.block import LINE_CAP, SourceAccount
 from tflogscope.sources.decompress import codec_of
+from tflogscope.sources.discover import find_sources
 
 
 def compress_zstd(data: bytes) -> bytes:

@@ -19,8 +19,9 @@ from tests.samples import raw_log
 from tflogscope import open_log
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.load import load_grammar
-from tflogscope.sources import Source, find_sources, read_ahead
-from tflogscope.sources.discover import natural_key
+from tflogscope.sources.discover import find_sources, natural_key
+from tflogscope.sources.readers import read_ahead
+from tflogscope.sources.source import Source
 from tflogscope.sources.streams import find_streams
 
 

@@ -17,9 +17,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tflogscope.errors import InputError
-from tflogscope.sources import LINE_CAP, Block, SourceAccount, find_sources
-from tflogscope.sources.block import Chunk
+from tflogscope.sources.block import LINE_CAP, Block, Chunk, SourceAccount
 from tflogscope.sources.decompress import codec_of
+from tflogscope.sources.discover import find_sources
 from tflogscope.sources.lines import blocks_of, read_blocks
 from tflogscope.sources.readers import PlainFile
 from tflogscope.sources.text import character_start, encoding_of, escape, long_lines, without_holes

@@ -15,7 +15,7 @@ from tflogscope.grammar.load import load_grammar
 from tflogscope.model import log_run
 from tflogscope.model import run as model_run
 from tflogscope.model.opening import read_log
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.stores import store as stores
 from tflogscope.stores import stored_run
 from tflogscope.version import MADE_BY

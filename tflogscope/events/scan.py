@@ -18,7 +18,8 @@ from tflogscope.events.store import BlockOutput, ScannedLog
 from tflogscope.grammar.compiled import compile_grammar
 from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
-from tflogscope.sources import Block, SourceAccount, read_ahead
+from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.readers import read_ahead
 
 WORKERS = 2
 _TAIL = 1 << 16  # bytes of a source's end that are kept

@@ -30,7 +30,7 @@ from tflogscope.grammar.template import pattern_of
 from tflogscope.model.calls.python_functions import KERAS_STEPS, OWN_FUNCTIONS
 from tflogscope.model.common.origin import RECORD_MARK, TENSORFLOW_PACKAGES
 from tflogscope.model.executions.failures import NOT_FED
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 DROPPED = "redacted"
 MARK = RECORD_MARK.decode()

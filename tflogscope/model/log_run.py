@@ -22,7 +22,7 @@ from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.rows.node_tables import functions_table, nodes_table
 from tflogscope.model.rows.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.run import Run
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.common.origin import KEPT_BACK, read_header, simulated_release
-from tflogscope.sources import Source
 from tflogscope.sources.discover import file_and_process, find_sources
-from tflogscope.sources.source import SeveralProcesses
+from tflogscope.sources.source import SeveralProcesses, Source
 from tflogscope.sources.streams import find_streams, split_by_owner, split_by_process
 
 if TYPE_CHECKING:

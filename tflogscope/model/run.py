@@ -19,7 +19,7 @@ from tflogscope.model.rows.unexpected import (
     is_unexpected,
     leave_to_libraries,
 )
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 # What few commands need is imported where it is made.
 if TYPE_CHECKING:

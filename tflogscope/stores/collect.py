@@ -21,7 +21,7 @@ from tflogscope.model.common.origin import place_of, tensorflow_version
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
 from tflogscope.model.run import Run
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores import layout
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.model import Grammar
-from tflogscope.sources import find_sources
-from tflogscope.sources.discover import file_and_process, is_pipe, natural_key
+from tflogscope.sources.discover import file_and_process, find_sources, is_pipe, natural_key
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import file_system, is_url
 

@@ -15,7 +15,7 @@ from tflogscope.errors import InputError
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.origin import Input
 from tflogscope.model.run import Run
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.stores.layout import KEPT, Row, recollect_hint
 from tflogscope.stores.store import Store
 

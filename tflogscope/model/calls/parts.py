@@ -16,7 +16,7 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.model.common.origin import read_header
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import with_places
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.sources.streams import of_one_input
 
 # core/util/port.cc and core/platform/cpu_feature_guard.cc: before any device is made.

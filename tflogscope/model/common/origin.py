@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tflogscope.digits import whole
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 
 # As `recording/header.py` writes it; a test holds them together.
 RECORD_MARK = b"# tflogscope record "

@@ -17,7 +17,7 @@ from tflogscope.model.pictures.activity import Gap
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.run import Run
 from tflogscope.model.slices.preparations import MODE
-from tflogscope.sources import Source
+from tflogscope.sources.source import Source
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
 from tflogscope.views.report.timeline import CLASSES, track_names
