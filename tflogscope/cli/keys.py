@@ -7,27 +7,23 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from functools import partial
 
 from tflogscope.errors import UsageError
 
 _NAMES = {
     "\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down",
     "\x1b[5~": "page-up", "\x1b[6~": "page-down",
-    "\x1b": "escape", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace",
 }  # fmt: skip
 _WINDOWS = {"H": "up", "P": "down", "I": "page-up", "Q": "page-down"}
 _POLL_SECONDS = 0.05
 INTERRUPT = "\x03"
 
 
-class Keys(Protocol):
-    """Where keys come from."""
-
-    def wait(self, seconds: float) -> list[str]:
-        """The keys that were pressed; waits for one, but not longer than that."""
+Keys = Callable[[float], list[str]]
+"""The keys that were pressed; waits for one, but not longer than so many seconds."""
 
 
 @contextmanager
@@ -40,7 +36,7 @@ def keyboard(*, interrupts: bool) -> Iterator[Keys]:
     Raises UsageError if there is no terminal.
     """
     if sys.platform == "win32":
-        yield _Console()
+        yield _of_console
         return
     import termios
     import tty
@@ -57,7 +53,7 @@ def keyboard(*, interrupts: bool) -> Iterator[Keys]:
             mode[3] &= ~termios.ISIG
             termios.tcsetattr(terminal, termios.TCSANOW, mode)
         try:
-            yield _Terminal(terminal)
+            yield partial(_of_terminal, terminal)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
     finally:
@@ -96,38 +92,30 @@ def unwinding() -> Iterator[None]:
             os.kill(os.getpid(), received[0])
 
 
-class _Terminal:
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def wait(self, seconds: float) -> list[str]:
-        """See `Keys`."""
-        if not select.select([self._descriptor], [], [], seconds)[0]:
-            return []
-        data = b""
-        with suppress(OSError):
-            data = os.read(self._descriptor, 1024)
-        if not data:  # the terminal is gone
-            time.sleep(seconds)
-        return split(data.decode("utf-8", "ignore"))
+def _of_terminal(terminal: int, seconds: float) -> list[str]:
+    if not select.select([terminal], [], [], seconds)[0]:
+        return []
+    data = b""
+    with suppress(OSError):
+        data = os.read(terminal, 1024)
+    if not data:  # the terminal is gone
+        time.sleep(seconds)
+    return split(data.decode("utf-8", "ignore"))
 
 
-class _Console:
-    def wait(self, seconds: float) -> list[str]:
-        """See `Keys`."""
-        import msvcrt
+def _of_console(seconds: float) -> list[str]:
+    import msvcrt
 
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not msvcrt.kbhit():  # type: ignore[attr-defined]
-            time.sleep(_POLL_SECONDS)
-        keys = []
-        while msvcrt.kbhit():  # type: ignore[attr-defined]
-            key = msvcrt.getwch()  # type: ignore[attr-defined]
-            if key in "\0\xe0":
-                keys.append(_WINDOWS.get(msvcrt.getwch(), ""))  # type: ignore[attr-defined]
-            else:
-                keys.append(_NAMES.get(key, key))
-        return keys
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not msvcrt.kbhit():  # type: ignore[attr-defined]
+        time.sleep(_POLL_SECONDS)
+    keys = []
+    while msvcrt.kbhit():  # type: ignore[attr-defined]
+        key = msvcrt.getwch()  # type: ignore[attr-defined]
+        if key in "\0\xe0":
+            key = _WINDOWS.get(msvcrt.getwch(), "")  # type: ignore[attr-defined]
+        keys.append(key)
+    return keys
 
 
 def split(typed: str) -> list[str]:

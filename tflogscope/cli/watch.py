@@ -131,7 +131,7 @@ class Watching:
                 self._look()
                 self._draw(live)
                 while (left := tick - time.monotonic()) > 0:
-                    for key in keys.wait(left):
+                    for key in keys(left):
                         if self._press(key):
                             return
                         self._draw(live)
