@@ -5,10 +5,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from tflogscope.errors import GrammarError
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import FileGrammar, Message
-from tflogscope.grammar.template import TemplateError, parse_template
+from tflogscope.grammar.template import parse_template
 from tflogscope.model.reasons.conditions import parse_attributes
 
 GRAMMAR = load_grammar()
@@ -63,8 +64,8 @@ def test_both_engines_give_the_same_typed_fields(
     "template", ["a $[b", "a $]", "a ${n:uint", "$(a$|b", "$x", "${a:text}${b:uint}"]
 )
 def test_templates_that_are_not_well_formed_are_refused(template: str) -> None:
-    with pytest.raises(TemplateError):
-        parse_template(template)
+    with pytest.raises(GrammarError):
+        parse_template(template, "")
 
 
 @pytest.mark.parametrize(

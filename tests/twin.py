@@ -59,7 +59,7 @@ class Hot:
         self.name, self.table = message.id, message.hot.table
         self.role = "start" if message.hot.starts else "end"
         self.key = message.hot.starts or message.hot.ends
-        head, kept, tail = message.hot.parts(scan)
+        head, kept, tail = message.hot.parts(scan, "")
         self.counted, self.to_end = kept is None, tail is None
         tokens = [*head, *(kept or ()), *(tail or ())]
         last = tokens[-1]

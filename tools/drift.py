@@ -101,7 +101,7 @@ def messages(release: tuple[int, ...]) -> Iterator[tuple[str, str]]:
             if release[:2] < since or (until and release[:2] > until):
                 continue
             source = str(message.get("source", content["source"]))
-            for text in literals(parse_template(message["text"])):
+            for text in literals(parse_template(message["text"], "")):
                 yield f"{message['id']}, {source}", text
 
 

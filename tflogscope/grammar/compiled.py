@@ -21,7 +21,6 @@ from tflogscope.grammar.template import (
     Field,
     Literal,
     OptionalPart,
-    TemplateError,
     Token,
     fields_of,
 )
@@ -160,10 +159,7 @@ class _Compiler:
         uses = dict.fromkeys((*hot.starts, *hot.ends), c.IS_KEY)
         role = c.IS_START if hot.starts else c.IS_END if hot.ends else 0
         for scan in hot.scans:
-            try:
-                head, kept, tail = hot.parts(scan)
-            except TemplateError as error:
-                raise GrammarError(str(error), place) from error
+            head, kept, tail = hot.parts(scan, place)
             if hot.table == "nodes" and not scan.endswith(_DEVICE_LAST):
                 what = f"`scan` ends with `{_DEVICE_LAST}` where the table is `nodes`"
                 raise GrammarError(what, place, "events/pairing.py reads it there.")

@@ -17,7 +17,6 @@ from tflogscope.grammar.template import (
     Field,
     Literal,
     OptionalPart,
-    TemplateError,
     Token,
     fields_of,
     tokens_of,
@@ -107,10 +106,7 @@ class Envelope:
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The head in pieces. Raises GrammarError."""
-        try:
-            return tokens_of(self.head, FIELD_TYPES)
-        except TemplateError as error:
-            raise GrammarError(str(error), self.place) from error
+        return tokens_of(self.head, self.place, FIELD_TYPES)
 
     @property
     def place(self) -> str:

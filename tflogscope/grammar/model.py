@@ -11,7 +11,6 @@ from typing import NamedTuple
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.template import (
-    TemplateError,
     Token,
     escape,
     fields_of,
@@ -48,18 +47,18 @@ class Hot(NamedTuple):
 
     @staticmethod
     def parts(
-        scan: str,
+        scan: str, where: str
     ) -> tuple[tuple[Token, ...], tuple[Token, ...] | None, tuple[Token, ...] | None]:
         """A template before what is kept, inside, and after it; None: nothing is, to the end.
 
-        Raises TemplateError.
+        Raises GrammarError.
         """
         head, keeps, rest = scan.partition("$<")
         kept, ends, tail = rest.partition("$>")
         return (
-            tokens_of(head),
-            tokens_of(kept) if keeps else None,
-            tokens_of(tail) if ends else None,
+            tokens_of(head, where),
+            tokens_of(kept, where) if keeps else None,
+            tokens_of(tail, where) if ends else None,
         )
 
 
@@ -85,10 +84,7 @@ class Message:
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The template in pieces. Raises GrammarError."""
-        try:
-            return parse_template(self.template)
-        except TemplateError as error:
-            raise GrammarError(str(error), f"{self.grammar_file}, message {self.id!r}") from error
+        return parse_template(self.template, f"{self.grammar_file}, message {self.id!r}")
 
     @cached_property
     def pattern(self) -> str:
@@ -144,10 +140,7 @@ class Prefix:
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The site in pieces. Raises GrammarError."""
-        try:
-            return parse_template(self.site)
-        except TemplateError as error:
-            raise GrammarError(str(error), f"prefix {self.id!r}") from error
+        return parse_template(self.site, f"prefix {self.id!r}")
 
     @cached_property
     def pattern(self) -> str:

@@ -19,6 +19,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from tflogscope.errors import GrammarError
+
 #: The pattern of each field type, as RE2 and Python's `re` both read it.
 FIELD_TYPES: dict[str, str] = {
     "uint": r"[0-9]+",
@@ -109,24 +111,27 @@ class Choice(NamedTuple):
 Token = Literal | Blank | Field | OptionalPart | Choice
 
 
-class TemplateError(ValueError):
+class _TemplateError(ValueError):
     """A template is not well formed; the text says where and why."""
 
 
-def tokens_of(template: str, types: Collection[str] = FIELD_TYPES) -> tuple[Token, ...]:
-    """The tokens of a template as they stand, with fields of these types. Raises TemplateError."""
-    return _Reader(template, types).read()
+def tokens_of(template: str, where: str, types: Collection[str] = FIELD_TYPES) -> tuple[Token, ...]:
+    """The tokens of a template as they stand, with fields of these types. Raises GrammarError."""
+    try:
+        return _Reader(template, types).read()
+    except _TemplateError as error:
+        raise GrammarError(str(error), where) from error
 
 
-def parse_template(template: str) -> tuple[Token, ...]:
-    """The tokens of a template that both engines can read. Raises TemplateError."""
-    tokens = tokens_of(template)
+def parse_template(template: str, where: str) -> tuple[Token, ...]:
+    """The tokens of a template that both engines can read. Raises GrammarError."""
+    tokens = tokens_of(template, where)
     seen: set[str] = set()
     for name, _ in fields_of(tokens):
         if name in seen:
-            raise TemplateError(f"the field {name!r} occurs twice")
+            raise GrammarError(f"the field {name!r} occurs twice", where)
         seen.add(name)
-    _check_neighbours(tokens, ())
+    _check_neighbours(tokens, (), where)
     return tokens
 
 
@@ -142,7 +147,7 @@ class _Reader:
     def read(self) -> tuple[Token, ...]:
         parts, end = self._parts(0, closers=())
         if end != len(self.template):
-            raise TemplateError(f"column {end + 1}: nothing to close here")
+            raise _TemplateError(f"column {end + 1}: nothing to close here")
         return parts[0]
 
     def _parts(
@@ -154,7 +159,7 @@ class _Reader:
         position = start
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise TemplateError(f"column {start + 1}: parts are nested deeper than {_DEEPEST}")
+            raise _TemplateError(f"column {start + 1}: parts are nested deeper than {_DEEPEST}")
         while self.next < len(self.marks):
             mark = self.marks[self.next]
             _append_literal(tokens, self._plain(position, mark.start()))
@@ -169,7 +174,7 @@ class _Reader:
                 return tuple(parts), position
             tokens = []
         if closers:
-            raise TemplateError(f"column {start + 1}: {closers[-1]} is missing")
+            raise _TemplateError(f"column {start + 1}: {closers[-1]} is missing")
         _append_literal(tokens, self._plain(position, len(self.template)))
         return (tuple(tokens),), len(self.template)
 
@@ -189,14 +194,16 @@ class _Reader:
             inner, position = self._parts(position, closers=("$|", "$)"))
             tokens.append(Choice(inner))
         else:
-            raise TemplateError(f"column {mark.start() + 1}: {text} closes nothing")
+            raise _TemplateError(f"column {mark.start() + 1}: {text} closes nothing")
         return position
 
     def _plain(self, start: int, end: int) -> str:
         text = self.template[start:end]
         if "$" in text:
             column = start + text.index("$") + 1
-            raise TemplateError(f"column {column}: a $ without meaning; write $$ for a dollar sign")
+            raise _TemplateError(
+                f"column {column}: a $ without meaning; write $$ for a dollar sign"
+            )
         return text
 
 
@@ -211,28 +218,28 @@ def _append_literal(tokens: list[Token], text: str) -> None:
 def _field(text: str, position: int, types: Collection[str]) -> Field:
     match = _FIELD.fullmatch(text)
     if not match:
-        raise TemplateError(f"column {position + 1}: ${{{text}}} is not ${{name:type}}")
+        raise _TemplateError(f"column {position + 1}: ${{{text}}} is not ${{name:type}}")
     name, choices, type_ = match.groups()
     if choices is not None:
         return Field(name, "choice", tuple(choices.split("|")))
     if type_ not in types:
         kinds = ", ".join(types)
-        raise TemplateError(f"column {position + 1}: no field type {type_!r}; there are {kinds}")
+        raise _TemplateError(f"column {position + 1}: no field type {type_!r}; there are {kinds}")
     return Field(name, type_)
 
 
-def _check_neighbours(tokens: Sequence[Token], after: Sequence[Token]) -> None:
+def _check_neighbours(tokens: Sequence[Token], after: Sequence[Token], where: str) -> None:
     """Two fields side by side can't be separated; neither engine would know where to cut."""
     for index, token in enumerate(tokens):
         following = (*tokens[index + 1 :], *after)
         if isinstance(token, Field):
             if token.type not in SELF_DELIMITING and follow(following) is None:
-                raise TemplateError(f"no literal text after the field {token.name!r}")
+                raise GrammarError(f"no literal text after the field {token.name!r}", where)
         elif isinstance(token, OptionalPart):
-            _check_neighbours(token.tokens, following)
+            _check_neighbours(token.tokens, following, where)
         elif isinstance(token, Choice):
             for part in token.parts:
-                _check_neighbours(part, following)
+                _check_neighbours(part, following, where)
 
 
 def follow(tokens: Sequence[Token]) -> tuple[str, ...] | None:
