@@ -561,8 +561,8 @@ def test_what_absl_warns_of_goes_to_standard_error() -> None:
 
 def test_the_docs_name_what_is_set() -> None:
     text = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()
-    for module in MODULES:
-        assert f"| `{module.name}` | {module.level} | {module.shows} |" in text
+    for name, module in MODULES.items():
+        assert f"| `{name}` | {module['level']} | {module['shows']} |" in text
 
 
 LINES_OF_ALL = [

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tflogscope.errors import UsageError
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.origin import (
     RANKS,
@@ -35,31 +36,9 @@ _ASK = (
     "    except m.PackageNotFoundError: pass\n"
     "print(json.dumps(found))"
 )
-# What else changes how TensorFlow runs on a CPU: variables that TensorFlow 2.8 to 2.21 (strings of
-# its libraries), XLA, Keras or a plug-in reads. Others may hold secrets: many programs call theirs
-# TF_, too.
-_OF_TENSORFLOW = """
-    CONFIG CPP_LOG_THREAD_ID CPP_MAX_LOG_LEVEL CPP_MAX_VLOG_LEVEL CPP_MIN_LOG_LEVEL
-    CPP_MIN_VLOG_LEVEL CPP_VLOG_FILENAME CPP_VMODULE CPU_ALLOCATOR_USE_BFC CPU_BFC_MEM_LIMIT_IN_MB
-    CPU_DEBUG_OPS_TO_LOG CUDNN_DETERMINISTIC DATA_EXPERIMENT_OPT_IN DATA_EXPERIMENT_OPT_OUT
-    DETERMINISTIC_OPS DETERMINISTIC_ORDER DISABLE_JIT_KERNELS DISABLE_MKL DISABLE_PROFILING
-    DUMP_GRAPH_PREFIX EAGER_ENABLE_SMALL_TENSOR_CPU_PINNING ENABLE_ASYNC_WAIT_FOR_REMOTE_FUNCTION
-    ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE ENABLE_ONEDNN_OPTS ENABLE_ONEDNN_SPMM ENABLE_XLA
-    ENABLE_ZENDNN_OPTS FORCE_GPU_ALLOW_GROWTH FUNCTION_GRADIENT_DISABLE_CACHE GPU_ALLOCATOR
-    GPU_THREAD_COUNT GPU_THREAD_MODE GRAPH_CACHING JITRT_FLAGS LAYOUT_OPTIMIZER LOG_XLA_ACTIVITY
-    MKL_ALLOC_MAX_BYTES MKL_OPTIMIZE_PRIMITIVE_MEMUSE NUM_BATCH_THREADS NUM_INTEROP_THREADS
-    NUM_INTRAOP_THREADS ONEDNN_ASSUME_FROZEN_WEIGHTS ONEDNN_THREADPOOL_USE_CALLER_THREAD
-    ONEDNN_USE_SYSTEM_ALLOCATOR OVERRIDE_GLOBAL_THREADPOOL PFLR_PARALLEL_INSTANTIATE_THRESHOLD
-    PS_DISABLE_ASYNC_EXECUTOR_GLOBALLY RUN_EAGER_OP_AS_FUNCTION SET_ONEDNN_FPMATH_MODE
-    SYNC_ON_FINISH TABLE_INDEX_CACHE_SIZE_IN_MB USE_DEEP_CONV2D
-    USE_EIGEN_PARALLEL_FOR_IN_WORK_SHARDER USE_LEGACY_KERAS USE_MODULAR_FILESYSTEM
-    USE_SINGLE_THREAD_MLIR_CONTEXT XLA_BRIDGE XLA_FLAGS
-    """
-_KNOWN = {f"TF_{name}" for name in _OF_TENSORFLOW.split()} | {
-    *("XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "PYTEST_ADDOPTS"),
-}
-# All of these are their libraries', which have no secrets; a name that looks like one is none's.
-_PREFIXES = ("ONEDNN_", "DNNL_", "OMP_", "KMP_", "ZENDNN_", "ITEX_")
+_NAMES = packaged_toml("record.toml")
+_KNOWN = {f"TF_{name}" for name in _NAMES["tensorflow"].split()} | {*_NAMES["others"].split()}
+_PREFIXES = tuple(_NAMES["prefixes"])
 _SECRET = re.compile(
     r"pass(?!es|thr)|pwd|secret|token|cred|auth|bearer|cookie|signature|signing"
     r"|(?:^|[-_])(?:api|private|access|signing|encryption|ssh|license)?[-_]?key(?![a-z_-])",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.repository import repository
 
@@ -18,33 +19,8 @@ HOOK = Path(__file__).parent / "hook"
 """The folder that Python finds its `sitecustomize` in, in a recorded program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A source file of TensorFlow (its name up to the first dot), its level, and what it shows."""
-
-    name: str
-    level: int
-    shows: str
-
-
-MODULES = (
-    Module("execute", 1, "eager dispatches, and calls of functions with their ends"),
-    Module("executor", 2, "each node that ran, when it began and when it was done"),
-    Module(
-        "process_function_library_runtime",
-        2,
-        "when a function is instantiated, and for how long; the ends of eager ops (from 2.10 on)",
-    ),
-    Module("op_kernel", 1, "which kernel runs an eager op"),
-    Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),
-    Module("remapper", 2, "fusions of several ops into one"),
-    Module("tape", 1, "gradients computed eagerly"),
-    Module("function", 2, "which function kernels are made for (to 2.19)"),
-    Module("function_def_utils", 2, "which function kernels are made for (from 2.20 on)"),
-    Module("device_compiler", 1, "how long XLA compiled (from 2.11 on)"),
-    Module("xla_compilation_cache", 1, "how long XLA compiled (to 2.10)"),
-)
-
+_FACTS = packaged_toml("record.toml")
+MODULES: Mapping[str, Any] = _FACTS["modules"]
 # TensorFlow 2.14 came with oneDNN 3.2, the first whose timestamps are exact on all lines
 # (src/common/verbose.cpp: before, those of gemm_api had six digits), and which writes each line
 # at once. Both are false of older releases.
@@ -66,16 +42,12 @@ def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[s
     `packages`: what is installed; of plug-ins among them also what makes these talk.
     """
     plugins = installed(packages)
-    levels = {module.name: module.level for module in MODULES}
+    levels = {name: module["level"] for name, module in MODULES.items()}
     for plugin in plugins:
         levels |= plugin.modules
     chosen = {
-        "TF_CPP_MIN_LOG_LEVEL": "0",  # above 0, VLOG prints nothing
-        "TF_CPP_MAX_VLOG_LEVEL": "0",
+        **_FACTS["environment"],
         "TF_CPP_VMODULE": ",".join(f"{name}={level}" for name, level in levels.items()),
-        "TF_CPP_LOG_THREAD_ID": "1",
-        "ONEDNN_VERBOSE": "1",
-        "PYTHONFAULTHANDLER": "1",  # a crash in native code says which line of Python led there
     }
     if exact_onednn(tensorflow):
         chosen["ONEDNN_VERBOSE_TIMESTAMP"] = "1"
