@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.exports.formats import FORMATS, format_of_file
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.sources.discover import is_source
 
 if TYPE_CHECKING:
@@ -18,21 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# What to show first where there is no room for all columns. Which log it is, comes last: most are
-# read one at a time.
-_FIRST_ON_SCREEN = {
-    "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
-    "ops": (
-        *("mode", "op", "executions", "steady_us", "share", "cumulative", "kernel", "p95_us"),
-        *("python", "first_line", "rewrite"),
-    ),
-    "functions": ("function", "function_uid", "calls", "steady_us", "total_us", "nodes", "traces"),
-    "nodes": ("node", "kernel", "executions", "steady_us", "line", "function", "function_uid"),
-    "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
-    "coverage": ("source", "lines", "recognised", "ignored", "unknown", "torn", "vlog_level"),
-    "trend": ("start", "step_us", "eager_share", "onednn_share", "eager_per_step", "changed"),
-    "primitives": ("line", "primitive", "duration_us", "timeline_line", "problem", "link"),
-}
+# Which log it is: most are read one at a time.
 _LAST_ON_SCREEN = "source"
 
 
@@ -102,7 +89,7 @@ class Destination(NamedTuple):
         if table == "ops":
             frame = ops_on_screen(frame)
         frame = frame[:top]
-        wanted = ("run", *_FIRST_ON_SCREEN.get(table, ()))
+        wanted = ("run", *packaged_toml("sentences/columns.toml")["first-on-screen"].get(table, ()))
         first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]
         rest.sort(key=lambda name: name == _LAST_ON_SCREEN)

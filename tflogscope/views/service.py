@@ -7,19 +7,10 @@ from collections.abc import Iterator
 from tflogscope.model.common.facts import Summary
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 
 _SHOWN = 5
 _WHOLE = 10  # calls a second, from which on they have no digits after the point
-_COLUMNS = (
-    Column("function", "function", "name"),
-    Column("calls", "calls", "count"),
-    Column("threads", "threads", "count"),
-    Column("p50_us", "p50", "us", "half of the calls took this long or less"),
-    Column("p95_us", "p95", "us"),
-    Column("p99_us", "p99", "us"),
-    Column("calls_per_s", "calls/s", "label", "by the clock, from the first call on"),
-)
+_COLUMNS = doc.columns("service")
 
 
 def service_section(facts: Summary) -> Iterator[doc.Node]:

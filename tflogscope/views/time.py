@@ -13,18 +13,11 @@ from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_sentence, read_verdict
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
-from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element, stretched_svg
 
 _LEAST = 0.005  # of the run, for a phase to have a row of its own
 _REPEATS = 0.05  # of what repeats
-_COLUMNS = (
-    Column("phase", "phase", least=12),
-    Column("us", "wall time", "us"),
-    Column("once", "one-time", "us", "the same however long the program runs"),
-    Column("repeats_us", "repeated", "us", "in loops: grows with the length of the run"),
-    Column("share", "share", "bar", stays=True),
-)
+_COLUMNS = doc.columns("time")
 
 
 def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
