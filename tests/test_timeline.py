@@ -131,13 +131,6 @@ def test_the_picture_fits_and_has_no_effect(name: str, width: int) -> None:
     assert all(line == line.rstrip() for line in picture.split("\n"))
 
 
-def test_it_needs_neither_unicode_nor_colour() -> None:
-    picture = drawn(run_of(KERAS), encoding="ascii")
-    assert picture.isascii()
-    assert "@" in picture
-    assert ".:-=+*#@ busy share of a column's time" in picture
-
-
 def test_hostile_names_are_shown_by_their_codes(opened: Open) -> None:
     log = Log()
     log.call("__inference_[red]\x1b[31m_7", 9, -5, X, MATMUL)

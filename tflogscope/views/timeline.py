@@ -21,8 +21,7 @@ _FIGURES = (28, 22, 9)  # cells: runs, time and share; runs and time; runs
 _LEAST_PICTURE = 40  # columns, before figures are left out
 _TITLES = f"{'runs':>9}{'logged time':>13}{'busy':>6}"
 _TICK_CELLS = 12  # between two numbers on the axis
-_BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
-_PLAIN = str.maketrans(f"{_BLOCKS}│─µ…–·×", f"{_SIGNS}|-u~--x")
+_BLOCKS = "▁▂▃▄▅▆▇█"
 _STYLES = {
     ("eager", "ops"): STYLES["eager"],
     ("eager", "oneDNN kernels"): STYLES["rewritten"],
@@ -50,11 +49,10 @@ class Layout:
 
 
 def render_timeline(activity: Activity, slices: Slices, console: Console) -> str:
-    """The picture, in signs that the console has. Its columns must be as many as `Layout` says."""
+    """The picture. Its columns must be as many as `Layout` says."""
     with console.capture() as screen:
         _draw(activity, slices, console)
-    drawn = screen.get()
-    return drawn if _can_show(console) else drawn.translate(_PLAIN)
+    return screen.get()
 
 
 def _draw(activity: Activity, slices: Slices, console: Console) -> None:
@@ -72,15 +70,6 @@ def _draw(activity: Activity, slices: Slices, console: Console) -> None:
         _row("", "gaps", Text(_gap_marks(activity)), "", console, layout)
     _legend(activity, slices, console)
     _gaps(activity, slices, console)
-
-
-def _can_show(console: Console) -> bool:
-    """Whether the terminal's encoding has the signs of the picture."""
-    try:
-        (_BLOCKS + "│─").encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _row(  # noqa: PLR0917 - the parts of a line from left to right
