@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from tflogscope.errors import InputError
 from tflogscope.sources.block import LINE_CAP, SourceAccount
 from tflogscope.sources.decompress import codec_of
 from tflogscope.sources.discover import find_sources
@@ -277,14 +276,3 @@ def test_passes_at_once_do_not_disturb_each_other(tmp_path: Path, name: str) -> 
 @pytest.mark.parametrize("head", [b"", b"BZh9", b"BZh9 is how a line may begin\n", b"\x1f", b"PK"])
 def test_what_is_no_archive(head: bytes) -> None:
     assert codec_of(head) is None
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="zstd comes with Python")
-def test_zstd_without_the_package(
-    unpack: Unpack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = compress_zstd(TEXT)
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(InputError, match="zstandard") as caught:
-        unpack(archive)
-    assert caught.value.where == str(tmp_path / "run.log")

@@ -71,9 +71,6 @@ class Message:
     level: int
     template: str
     meaning: str
-    function: str | None = None
-    since: str | None = None
-    until: str | None = None
     #: How the scanner reads it, if it is one of the hot messages (see `compiled`).
     hot: Hot | None = None
     #: The grammar file it was read from, for error messages.

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from tflogscope.errors import InputError
 from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
 
@@ -247,13 +246,8 @@ def _zstd_opener() -> tuple[Callable[[], Decoder], type[Exception]]:
         from compression import zstd
 
         return zstd.ZstdDecompressor, zstd.ZstdError
-    try:
-        import zstandard
-    except ImportError as error:
-        raise InputError(
-            "zstd archives need the package zstandard on this Python",
-            hint="Install zstandard, or decompress the log with zstd -d",
-        ) from error
+    import zstandard
+
     # One for each pass: two at once would give each other's bytes to a decompressor they share.
     inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
     return (lambda: _Zstandard(inner)), zstandard.ZstdError

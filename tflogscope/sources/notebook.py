@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-_BEGINS = re.compile(rb'\s*\{\s*"(?:cells|metadata|nbformat|nbformat_minor|worksheets)"\s*:')
+_BEGINS = re.compile(rb'\s*\{\s*"(?:cells|metadata|nbformat|nbformat_minor)"\s*:')
 _LINES = re.compile(rb'"text": \[\n( *)"')
 _NOT_BEFORE = -1  # of cells that never ran
 
@@ -28,9 +28,7 @@ def outputs_of(data: bytes) -> bytes | None:
         notebook = _parsed(data)
         if "nbformat" not in notebook:
             return None
-        sheets = notebook.get("worksheets") or [notebook]  # nbformat 3 has sheets of cells
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        cells.sort(key=_count)
+        cells = sorted(notebook["cells"], key=_count)
         texts = [text for cell in cells for text in _of_cell(cell.get("outputs") or [])]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None
@@ -51,7 +49,7 @@ def _parsed(data: bytes) -> Any:
 
 def _count(cell: dict[str, Any]) -> int:
     """When a cell ran: kernels count."""
-    count = cell.get("execution_count", cell.get("prompt_number"))
+    count = cell.get("execution_count")
     return count if isinstance(count, int) else _NOT_BEFORE
 
 
@@ -60,8 +58,8 @@ def _of_cell(outputs: list[dict[str, Any]]) -> Iterator[str]:
     begun: dict[str, str] = {}
     for output in outputs:
         if output["output_type"] == "stream":
-            name, text = str(output.get("name", output.get("stream"))), _text(output["text"])
-        elif output["output_type"] in ("error", "pyerr"):
+            name, text = str(output.get("name")), _text(output["text"])
+        elif output["output_type"] == "error":
             name, text = "error", "\n".join([*output.get("traceback", ()), ""])
         else:
             continue
