@@ -45,8 +45,11 @@ VERSION = tflogscope.__version__
 TAKEN = ["run", *RUN_COLUMNS]
 
 
-class Here:
+class Here(Processes):
     """A pool without processes."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
 
     def run(
         self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]

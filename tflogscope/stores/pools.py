@@ -7,12 +7,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from tflogscope.errors import TflogscopeError, UsageError
 
@@ -22,67 +21,46 @@ _INSTALL = "pip install 'tflogscope[dask]'"
 _PATIENCE = "10s"  # until a scheduler answers
 
 
-class Pool(Protocol):
-    """Calls a function for each task, the first ones first."""
-
-    def run(
-        self, function: Callable[..., Any], tasks: Sequence[Task]
-    ) -> Iterator[tuple[Task, Any]]:
-        """Each task with what the function returned; a text if its worker was lost, twice."""
-
-
 class Processes:
     """Processes of this machine. One that dies takes no other run along."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
+        self._of_thread, self._stopped = threading.local(), False
 
     def run(
         self, function: Callable[..., Any], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Any]]:
-        """See `Pool`."""
-        waiting = deque(tasks)
-        while waiting:
-            lost: list[Task] = []
-            yield from self._until_one_dies(function, waiting, lost)
-            # Nobody knows which run it was: those under way are done by themselves.
-            for task in lost:
-                with _processes(1) as executor:
-                    try:
-                        result = executor.submit(function, *task).result()
-                    except BrokenProcessPool:
-                        result = LOST
-                yield task, result
+        """Each task with what the function returned; a text if its worker was lost, twice.
 
-    def _until_one_dies(
-        self, function: Callable[..., Any], waiting: deque[Task], lost: list[Task]
-    ) -> Iterator[tuple[Task, Any]]:
-        """Take tasks from `waiting`, no more at a time than there are processes."""
-        workers = min(self._workers, len(waiting))
-        under_way: dict[Future[Any], Task] = {}
-        with _processes(workers) as executor:
-            while under_way or (waiting and not lost):
-                while waiting and not lost and len(under_way) < workers:
-                    try:
-                        under_way[executor.submit(function, *waiting[0])] = waiting[0]
-                    except BrokenProcessPool:
-                        break  # those under way will say so
-                    waiting.popleft()
-                if not under_way:
-                    return
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    task = under_way.pop(future)
-                    if isinstance(future.exception(), BrokenProcessPool):
-                        lost.append(task)
-                    else:
-                        yield task, future.result()
+        The first tasks come first. A thread for each process waits for it.
+        """
+        with ThreadPoolExecutor(self._workers) as threads:
+            futures = [threads.submit(self._work, function, task) for task in tasks]
+            try:
+                yield from (future.result() for future in as_completed(futures))
+            finally:
+                self._stopped = True
+                threads.shutdown(wait=False, cancel_futures=True)
+
+    def _work(self, function: Callable[..., Any], task: Task) -> tuple[Task, Any]:
+        for _ in range(2):
+            executor = getattr(self._of_thread, "executor", None) or _process()
+            self._of_thread.executor = executor
+            try:
+                return task, executor.submit(function, *task).result()
+            except BrokenProcessPool:
+                self._of_thread.executor = None
+            if self._stopped:
+                break
+        return task, LOST
 
 
-def _processes(workers: int) -> Executor:
+def _process() -> Executor:
     # A fork would inherit the locks of polars' threads. Runs are many: each has one thread.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, context, initializer=_end_with_others)
+    return ProcessPoolExecutor(1, context, initializer=_end_with_others)
 
 
 def _end_with_others() -> None:
@@ -123,7 +101,7 @@ class Cluster:
     def run(
         self, function: Callable[..., Any], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Any]]:
-        """See `Pool`."""
+        """See `Processes`."""
         with self._client as client:
             futures = {
                 client.submit(function, *task, pure=False, priority=-number): task
@@ -139,3 +117,6 @@ class Cluster:
                 hint = "Scheduler and workers need this version. Finished runs are in the store."
                 problem = f"the cluster failed: {str(error) or type(error).__name__}"
                 raise UsageError(problem, self._address, hint) from error
+
+
+Pool = Processes | Cluster
