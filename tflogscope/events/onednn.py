@@ -32,24 +32,12 @@ from tflogscope.native.library import FIELDS
 
 VERBOSE_SCHEMA: dict[str, pl.DataType] = {
     "at": pl.Int64(),
-    "event": pl.String(),
-    "marker": pl.String(),
-    "version_tag": pl.String(),
-    "component": pl.String(),
-    "engine": pl.String(),
-    "primitive": pl.String(),
-    "primitive_kind": pl.String(),
-    "implementation": pl.String(),
-    "prop_kind": pl.String(),
-    "memory_descriptors": pl.String(),
-    "attributes": pl.String(),
-    "auxiliary": pl.String(),
-    "problem": pl.String(),
+    **dict.fromkeys(("event", "marker", "version_tag", "component", "engine"), pl.String()),
+    **dict.fromkeys(("primitive", "primitive_kind", "implementation", "prop_kind"), pl.String()),
+    **dict.fromkeys(("memory_descriptors", "attributes", "auxiliary", "problem"), pl.String()),
     "duration_us": pl.Float64(),
     "time": pl.Int64(),
-    "message": pl.String(),
-    "source_location": pl.String(),
-    "reason": pl.String(),
+    **dict.fromkeys(("message", "source_location", "reason"), pl.String()),
 }
 UNPARSED = "unparsed"
 MKL_MARKER = "MKL_VERBOSE"

@@ -13,26 +13,12 @@ from tflogscope.model.slices.preparations import MODE
 from tflogscope.model.slices.slices import Slices
 
 _OF_EXECUTIONS = (
-    "op",
-    "kernel",
-    "rewrite",
-    "node",
-    "function",
-    "device",
-    "status",
-    "cause",
-    "python",
+    *("op", "kernel", "rewrite", "node", "function", "device", "status", "cause", "python"),
     "source",
 )
 _OF_PRIMITIVES = (
-    "implementation",
-    "prop_kind",
-    "problem",
-    "memory_descriptors",
-    "attributes",
-    "auxiliary",
-    "link",
-    "drawn",
+    *("implementation", "prop_kind", "problem", "memory_descriptors", "attributes", "auxiliary"),
+    *("link", "drawn"),
 )
 TEXTS = (*_OF_EXECUTIONS, *_OF_PRIMITIVES)
 _DRAWN = {True: "from its line: the log does not say when it ran", False: None}
