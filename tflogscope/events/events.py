@@ -36,6 +36,7 @@ _FEW_RECORDS, _LEAST_FALLS = (
     1000,
     2,
 )  # all are looked at; one that is older may be of another thread
+_QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 _NOWHERE = np.iinfo(np.int64).max
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
@@ -292,6 +293,19 @@ class Events:
         timed = [time for time in times if time.count()]
         first, last = [time.min() for time in timed], [time.max() for time in timed]
         return min(first, default=None), max(last, default=None)  # type: ignore[type-var, return-value]
+
+    @cached_property
+    def utc_offset(self) -> int:
+        """µs from UTC, in which oneDNN counts, to the time in which the log's records do."""
+        times = self.primitives.select("at", "time").drop_nulls()
+        if times.is_empty():
+            return 0
+        before = self.record_times.rename({"time": "record"})
+        near = times.join_asof(before, on="at").drop_nulls("record")
+        if near.is_empty():
+            return 0
+        distance = float(np.median(near["record"] - near["time"]))
+        return round(distance / _QUARTER_HOUR) * _QUARTER_HOUR
 
     @cached_property
     def repeated(self) -> tuple[int, int] | None:

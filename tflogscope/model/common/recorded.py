@@ -9,7 +9,6 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_MARKER
-from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.origin import footer_of, simulated_release, tensorflow_version
@@ -98,7 +97,7 @@ def _span(events: Events) -> tuple[int | None, int | None]:
     if not events.runs.height and "executing_op" not in events.seen:
         times = events.primitives["time"].drop_nulls()
         if times.len():
-            zone = utc_offset(events)
+            zone = events.utc_offset
             edges += [int(times.min()) + zone, int(times.max()) + zone]  # type: ignore[arg-type]
     return min(edges, default=None), max(edges, default=None)
 

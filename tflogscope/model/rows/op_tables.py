@@ -8,7 +8,6 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
-from tflogscope.events.zone import utc_offset
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.common.figures import counted, rounded, summed
@@ -117,7 +116,7 @@ def primitives_table(
     ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
     is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
-        time=(pl.col("time") + utc_offset(events)).cast(pl.Datetime("us")),
+        time=(pl.col("time") + events.utc_offset).cast(pl.Datetime("us")),
         # oneDNN prints its header before the first line, but create_nested lines may precede it.
         onednn_version=pl.when(
             ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (sure | is_header)
