@@ -72,8 +72,8 @@ class Spool:
     """A pipe. Its last few megabytes are in memory; a temporary file has all of it, unless nobody
     will read it again.
 
-    A thread writes the file, which has no name and goes with the process. `close` leaves it for the
-    next pass; `discard` ends it.
+    The file has no name and goes with the process. `close` leaves it for the next pass; `discard`
+    ends it.
     """
 
     def __init__(self, stream: RawIOBase, name: str, *, owned: bool) -> None:
@@ -87,7 +87,7 @@ class Spool:
         self._handed = 0  # how many the file was given
         self._size = 0
         self._ended = self._is_last_pass = False
-        self._kept: _Spool | None = None
+        self._kept: BinaryIO | None = None
         # A pass that was given up may still be waiting in another thread (see read_ahead).
         self._lock = threading.Lock()
 
@@ -110,7 +110,10 @@ class Spool:
             return rest
         if self._kept is None:  # `again` of its source was wrong
             raise InputError("was already read and can't be read again", self._name)
-        return self._kept.read_at(position, gone) + rest
+        try:
+            return _read_all(self._kept, position, gone) + rest
+        except OSError as error:
+            raise unreadable(self._name, error) from error
 
     def reach(self, position: int) -> int:
         """See `Reader`. Waits for the writer of the pipe."""
@@ -123,7 +126,7 @@ class Spool:
     def discard(self) -> None:
         """Delete the temporary file."""
         if self._kept is not None:
-            self._kept.discard()
+            self._kept.close()
         for stream in self._owned:
             stream.close()
 
@@ -156,23 +159,37 @@ class Spool:
         if not self._is_last_pass:
             self._keep()
         self._first += 1
-        oldest = self._pieces.popleft()
-        return oldest if self._kept is None else bytearray(PIECE)
+        return self._pieces.popleft()
 
     def _keep(self) -> None:
-        if self._kept is None:
-            self._kept = _Spool(self._name)
-            self._hand_on()
+        if self._kept is not None:
+            return
+        import tempfile  # it takes as long as all readers, and most logs are files
+
+        try:
+            self._kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
+        except OSError as error:
+            raise no_room(self._name, error) from error
+        self._hand_on()
 
     def _hand_on(self) -> None:
-        """Give the file the pieces that are complete."""
+        """Give the file the pieces that are complete, and the last one."""
         if self._kept is None:
             return
-        for number in range(self._handed, self._size // PIECE):
-            self._kept.add(memoryview(self._pieces[number - self._first]))
-        self._handed = self._size // PIECE
+        while self._handed < self._size // PIECE:
+            self._write(self._kept, memoryview(self._pieces[self._handed - self._first]))
+            self._handed += 1
         if self._ended:
-            self._kept.end(memoryview(self._pieces[-1])[: self._size % PIECE])
+            self._write(self._kept, memoryview(self._pieces[-1])[: self._size % PIECE])
+
+    def _write(self, file: BinaryIO, piece: memoryview) -> None:
+        try:
+            with _MOVING:
+                file.seek(0, os.SEEK_END)
+                while piece:
+                    piece = piece[file.write(piece) :]
+        except OSError as error:
+            raise no_room(self._name, error) from error
 
 
 def widen(pipe: RawIOBase | int) -> bool:
@@ -187,62 +204,6 @@ def widen(pipe: RawIOBase | int) -> bool:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIECE)
             return True
     return False
-
-
-class _Spool:
-    """A temporary file that a thread writes. Its methods raise InputError if there is no room."""
-
-    def __init__(self, name: str) -> None:
-        import tempfile  # it takes as long as all readers, and most logs are files
-
-        self._name = name
-        try:
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
-        except OSError as error:
-            raise no_room(name, error) from error
-        self._error: OSError | None = None
-        self._waiting: queue.Queue[memoryview | None] = queue.Queue(_PIECES)
-        threading.Thread(target=self._write, name="tflogscope-spool", daemon=True).start()
-
-    def add(self, piece: memoryview) -> None:
-        """Write it behind what is there."""
-        self._waiting.put(piece)
-        self._require_room()
-
-    def end(self, piece: memoryview) -> None:
-        """Write the last one, and wait until all of it is written."""
-        self.add(piece)
-        self._waiting.join()
-        self._require_room()
-
-    def read_at(self, position: int, count: int) -> bytes:
-        """Bytes that were added."""
-        self._waiting.join()
-        self._require_room()
-        try:
-            return _read_all(self._file, position, count)
-        except OSError as error:
-            raise unreadable(self._name, error) from error
-
-    def discard(self) -> None:
-        """Delete the file."""
-        self._waiting.put(None)
-
-    def _require_room(self) -> None:
-        if self._error is not None:
-            raise no_room(self._name, self._error) from self._error
-
-    def _write(self) -> None:
-        with self._file:
-            while (piece := self._waiting.get()) is not None:
-                try:
-                    while piece and self._error is None:
-                        with _MOVING:
-                            self._file.seek(0, os.SEEK_END)
-                            piece = piece[self._file.write(piece) :]
-                except OSError as error:
-                    self._error = error
-                self._waiting.task_done()
 
 
 _WILDCARD = re.compile(r"[*?\[]")
