@@ -78,36 +78,34 @@ def test_no_line_gives_an_empty_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "event", "reason"),
+    ("line", "event"),
     [
-        ("onednn_verbose,exec,cpu,gemm_a", "exec", "cut short"),
-        ("onednn_verbose,exec", "exec", "cut short"),
-        ("onednn_verbose,v1,primitive,exec,cpu,gemm_api,,undef,src", "exec", "cut short"),
-        (GEMM[: GEMM.rindex(",")], "exec", "cut short"),
-        (GEMM + ",1.5", "exec", "too many fields"),
-        (GEMM.replace("1.25", "1,234.5"), "exec", "too many fields"),
-        (GEMM[:-4], "exec", "a field is not what it should be"),
-        (GEMM[:-2], "exec", "a field is not what it should be"),
-        (GEMM.replace("1.25", "0.01611332026"), "exec", "a field is not what it should be"),
-        (GEMM + " ", "exec", "a field is not what it should be"),
-        (GEMM + "ms", "exec", "a field is not what it should be"),
-        (GEMM.replace("1.25", "nan"), "exec", "a field is not what it should be"),
-        (GEMM.replace("1.25", "-1.25"), "exec", "a field is not what it should be"),
-        (GEMM.replace(",v1,", ",v2,"), UNPARSED, "no known event"),
-        (GEMM.replace("exec", "exed"), UNPARSED, "no known event"),
-        (GEMM.replace("onednn", "twodnn"), UNPARSED, "no known event"),
-        ("onednn_verbose", UNPARSED, "no known event"),
-        ("", UNPARSED, "no known event"),
-        ("MKL_VERBOSE SGEMM(T,N,75", "mkl_verbose", "no call and no banner of oneMKL"),
-        ("MKL_VERBOSE SGEMM(T,N) 969.4", "mkl_verbose", "no call and no banner of oneMKL"),
+        ("onednn_verbose,exec,cpu,gemm_a", "exec"),
+        ("onednn_verbose,exec", "exec"),
+        ("onednn_verbose,v1,primitive,exec,cpu,gemm_api,,undef,src", "exec"),
+        (GEMM[: GEMM.rindex(",")], "exec"),
+        (GEMM + ",1.5", "exec"),
+        (GEMM.replace("1.25", "1,234.5"), "exec"),
+        (GEMM[:-4], "exec"),
+        (GEMM[:-2], "exec"),
+        (GEMM.replace("1.25", "0.01611332026"), "exec"),
+        (GEMM + " ", "exec"),
+        (GEMM + "ms", "exec"),
+        (GEMM.replace("1.25", "nan"), "exec"),
+        (GEMM.replace("1.25", "-1.25"), "exec"),
+        (GEMM.replace(",v1,", ",v2,"), UNPARSED),
+        (GEMM.replace("exec", "exed"), UNPARSED),
+        (GEMM.replace("onednn", "twodnn"), UNPARSED),
+        ("onednn_verbose", UNPARSED),
+        ("", UNPARSED),
+        ("MKL_VERBOSE SGEMM(T,N,75", "mkl_verbose"),
+        ("MKL_VERBOSE SGEMM(T,N) 969.4", "mkl_verbose"),
     ],
 )
-def test_a_line_that_fits_nothing_is_kept_with_its_reason(
-    line: str, event: str, reason: str
-) -> None:
+def test_a_line_that_fits_nothing_is_kept_and_marked(line: str, event: str) -> None:
     row = one(line)
     assert row["event"] == event
-    assert row["reason"] == reason
+    assert row["reason"]
     assert not row.keys() & {"duration_us", "primitive", "problem", "implementation"}
 
 
@@ -123,7 +121,7 @@ def test_a_line_that_fits_nothing_is_kept_with_its_reason(
 )
 def test_fields_out_of_place_are_noticed(line: str) -> None:
     row = one(line)
-    assert row["reason"] == "a field is not what it should be"
+    assert row["reason"]
     assert "duration_us" not in row
 
 
@@ -184,7 +182,7 @@ MATMUL = (
 def test_columns_that_a_later_release_adds_are_told_by_its_template() -> None:
     template = TEMPLATE + COLUMNS.replace("problem_desc,", "problem_desc,stream,")
     line = MATMUL.replace(",1.25", ",stream:7,1.25")
-    assert one(line)["reason"] == "too many fields"
+    assert one(line)["reason"]
     row = read(template, line).to_dicts()[1]
     assert (row["problem"], row["duration_us"], row["reason"]) == ("4x8:8x6", 1250.0, None)
 
@@ -354,8 +352,7 @@ def test_exec_lines_and_their_times_are_those_of_a_plain_scan(name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_a_sample_log_is_left_unparsed(name: str) -> None:
     rows = run_of(name).events.primitives
-    whole = rows.filter(pl.col("reason").is_not_null() & (pl.col("reason") != "cut short"))
-    assert whole.is_empty()
+    assert not rows["reason"].count()
     assert rows.filter(event=UNPARSED).is_empty()
 
 

@@ -3,7 +3,7 @@
 The fields of a line are its head (marker, version, timestamp, component, event) and its body. Each
 layout of the grammar (`grammars/onednn/`) is tried on the lines of its heads: the number of fields
 has to be right, and every field has to look like one. A line that no layout fits keeps its event
-and gets a reason; none of its fields is guessed.
+and is marked; none of its fields is guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.onednn_header import layouts_of_templates
 from tflogscope.events.times import DAY_US
@@ -40,6 +39,7 @@ VERBOSE_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("message", "source_location", "reason"), pl.String()),
 }
 UNPARSED = "unparsed"
+_UNREAD = "no known format"
 MKL_MARKER = "MKL_VERBOSE"
 MKL_EVENT = "mkl_verbose"
 
@@ -67,7 +67,7 @@ def read_verbose(
     `graph:` before it for the graph API; `template` is a header that names columns, `mkl_verbose`
     a call of oneMKL, `legacy` a text of an engine, `unparsed` a line without any known event.
     `duration_us` is in µs, `time` in µs since the epoch. `reason` is null where the line was read;
-    else it says why not, and only head and event are filled. Empty fields are null.
+    else only head and event are filled. Empty fields are null.
     """
     grammar = grammar or load_grammar().verbose
     table = _Rows(lines, grammar)
@@ -147,10 +147,10 @@ class _Rows:
     # ---- layouts ---------------------------------------------------------------------------------
 
     def read_layouts(self) -> None:
-        """Fill the rows of the lines by the layout that fits them, and say why of the others."""
+        """Fill the rows of the lines by the layout that fits them, and mark the others."""
         heads, number = self._heads()
         left = ~self.is_mkl
-        tried = _Tried(len(left))
+        known = np.zeros(len(left), bool)
         # The more fields, the more particular: what leaves all of a line to a message comes last.
         layouts = sorted(self.grammar.layouts, key=lambda layout: -len(layout.fields))
         layouts = [*layouts_of_templates(self._templates(), self.grammar), *layouts]
@@ -160,22 +160,15 @@ class _Rows:
                 continue
             near = left & fits_head.to_numpy()[number]
             # What is for one primitive only says nothing of a line that it does not fit.
-            particular = "primitive" in layout.where and layout.free is not None
-            if not particular:
-                tried.add(near, layout, self.commas)
+            if "primitive" not in layout.where or layout.free is None:
+                known |= near
             count = len(layout.fields) - 1 - layout.whole
             near &= (self.commas == count) if layout.free is None else (self.commas >= count)
             row = np.flatnonzero(near)
-            if not len(row):
-                continue
-            fits = self._split(row, layout)
-            left[row[fits]] = False
-            if not particular:
-                tried.out_of_place[row[~fits]] = True
-        unread = np.flatnonzero(left)
-        reasons = tried.reasons(unread)
-        self.column("reason")[unread] = self.added([*_REASONS])[reasons]
-        self.columns["event"][unread[reasons == 0]] = NO_TEXT
+            if len(row):
+                left[row[self._split(row, layout)]] = False
+        self.column("reason")[left] = self.added([_UNREAD])[0]
+        self.columns["event"][left & ~known] = NO_TEXT
 
     def _heads(self) -> tuple[pl.DataFrame, Integers]:
         """Distinct heads, and the number of each line's."""
@@ -295,7 +288,7 @@ class _Rows:
         missing = event == NO_TEXT
         row = np.flatnonzero(self.is_graph & ~missing)
         event[row] = self._changed(event[row], _of_graph)
-        event[missing], reason[missing] = self.added([UNPARSED, _REASONS[0]])
+        event[missing], reason[missing] = self.added([UNPARSED, _UNREAD])
 
     def _changed(self, codes: Integers, change: Callable[[str], str]) -> Integers:
         """The numbers of changed texts; each distinct one is changed once."""
@@ -360,43 +353,6 @@ def _from_start(pattern: str) -> str:
     return f"(?s)^(?:{pattern})"
 
 
-# ---- reasons -------------------------------------------------------------------------------------
-
-
-_REASONS = (
-    "no known event",
-    "a field is not what it should be",
-    "cut short",
-    "too many fields",
-    "the number of fields is wrong",
-)
-
-
-class _Tried:
-    """Why lines are not read: what was tried on each of them."""
-
-    def __init__(self, height: int) -> None:
-        self.known = np.zeros(height, bool)
-        self.short = np.ones(height, bool)
-        self.long = np.ones(height, bool)
-        self.out_of_place = np.zeros(height, bool)
-
-    def add(self, near: Booleans, layout: VerboseLayout, commas: NDArray[np.int64]) -> None:
-        """Note that a layout was tried on lines with so many commas."""
-        count = len(layout.fields) - 1 - layout.whole
-        self.known |= near
-        self.short &= ~near | (commas < count)
-        if layout.free is None:
-            self.long &= ~near | (commas > count)
-        else:
-            self.long &= ~near
-
-    def reasons(self, numbers: NDArray[np.int64]) -> Integers:
-        """For each of the rows, the number of its reason in _REASONS."""
-        tests = (~self.known, self.out_of_place, self.short, self.long)
-        return np.select([test[numbers] for test in tests], range(4), default=4)
-
-
 # ---- oneMKL --------------------------------------------------------------------------------------
 
 
@@ -420,6 +376,6 @@ def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
         microseconds=pl.col("number").cast(pl.Float64, strict=False)
         * pl.col("unit").replace_strict(MICROSECONDS, return_dtype=pl.Float64, default=None),
         reason=pl.when(pl.col("primitive").is_null() & pl.col("message").is_null()).then(
-            pl.lit("no call and no banner of oneMKL")
+            pl.lit(_UNREAD)
         ),
     )
