@@ -13,19 +13,15 @@ from tflogscope.grammar.verbose import VerboseGrammar, VerboseLayout
 
 # oneDNN src/common/verbose.cpp, print_header: the library's name has changed three times.
 VERSION = r"^(?:oneDNN(?: Graph)?|DNNL|Intel(?:\(R\))? MKL-DNN) v([0-9]+(?:\.[0-9]+)*)"
-_COMMIT = r"\((?:commit|Git Hash) ([^)]+)\)"
 _TEMPLATE = re.compile(r"(?:prim_)?template:([a-z_]+(?:,[a-z_]+)+)")
-_EXPERIMENTAL = r"^(?:experimental|use |GPU convolution v2)"
 # The first line that fits says it; the ISA is in the first of three forms that there is.
 _FACTS = {
     "version": VERSION,
-    "commit": _COMMIT,
     "isa": r"^cpu,isa:(.+)$",
     "detected": r"^Detected ISA is (.+)$",
     "mkl_dnn": r"^Intel\(R\) MKL-DNN v[^(]*\([^)]*\),(.+)$",  # up to 0.20, all on one line
     "cpu_runtime": r"^cpu,runtime:([^,]+)",
     "threads": r"^cpu,runtime:[^,]*,nthr:([0-9]{1,9})$",
-    "gpu_runtime": r"^gpu,runtime:([^,]+)",
 }
 # Names of the template that are other ones here.
 _NAMES = {"problem_desc": "problem", "exec_time": "milliseconds"}
@@ -35,32 +31,22 @@ _NEEDED = {"primitive", "milliseconds"}
 
 
 class HeaderFacts(NamedTuple):
-    """What the header says; None or empty where it does not. `threads` is nthr of the CPU."""
+    """What the header says; None where it does not. `threads` is nthr of the CPU."""
 
     version: str | None = None
-    commit: str | None = None
     isa: str | None = None
     cpu_runtime: str | None = None
     threads: int | None = None
-    gpu_runtime: str | None = None
-    template: tuple[str, ...] = ()
-    experimental: tuple[str, ...] = ()
 
 
 def header_facts(frame: pl.DataFrame) -> HeaderFacts:
     """The facts of the first header in a frame of `read_verbose`."""
     event, message = pl.col("event"), pl.col("message")
     info = message.filter((event == "info") & (pl.col("marker") != "MKL_VERBOSE")).drop_nulls()
-    is_primitive = pl.col("component").fill_null("primitive") != "graph"
-    template = message.filter((event == "template") & is_primitive)
-    experimental = info.filter(info.str.contains(_EXPERIMENTAL)).unique(maintain_order=True)
     facts = frame.select(
-        *(info.str.extract(pattern).drop_nulls().first().alias(n) for n, pattern in _FACTS.items()),
-        template=template.first().str.split(","),
-        experimental=experimental.implode(),
+        info.str.extract(pattern).drop_nulls().first().alias(n) for n, pattern in _FACTS.items()
     ).row(0, named=True)
     threads, isa = facts["threads"], (facts.pop("isa"), facts.pop("detected"), facts.pop("mkl_dnn"))
-    facts |= {name: tuple(facts[name] or ()) for name in ("template", "experimental")}
     facts["threads"] = None if threads is None else int(threads)
     return HeaderFacts(**facts, isa=next(filter(None, isa), None))
 
