@@ -300,12 +300,7 @@ def _hot(entry: dict[str, Any]) -> Hot:
 
 def _sample(entry: dict[str, Any], place: str) -> Sample:
     _known_keys(entry, _SAMPLE_KEYS, place)
-    return Sample(
-        line=_get(entry, "line", str, place),
-        fields=entry.get("fields", {}),
-        release=entry.get("release"),
-        origin=entry.get("origin", "log"),
-    )
+    return Sample(_get(entry, "line", str, place), entry.get("fields", {}))
 
 
 def _prefix(entry: dict[str, Any], name: str) -> Prefix:

@@ -27,9 +27,6 @@ class Sample(NamedTuple):
 
     line: str
     fields: Mapping[str, object]
-    release: str | None = None
-    #: "log" for a line of a real log, "source" for one made from TensorFlow's source.
-    origin: str = "log"
 
 
 class Hot(NamedTuple):
