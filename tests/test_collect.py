@@ -75,7 +75,7 @@ TEMPLATE = "{job}/{date}/rank{rank}.log*"
 
 
 def collected(logs: Path, store: Path, template: str | None = TEMPLATE) -> list[dict[str, Any]]:
-    return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION).rows
+    return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION)[0]
 
 
 @pytest.fixture(scope="module")

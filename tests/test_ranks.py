@@ -34,7 +34,7 @@ GROUPS = [f"{name}.{release}" for name in ("healthy2", "mixed4", "slow2") for re
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     store = str(tmp_path_factory.mktemp("ranks") / "store")
     runs = name_runs([str(LOGS)], "{name}__tf{release}__rank{rank}.log.zst", TAKEN)
-    assert all(row["state"] == "done" for row in collect(runs, store, Here(), VERSION).rows)
+    assert all(row["state"] == "done" for row in collect(runs, store, Here(), VERSION)[0])
     return store
 
 
@@ -110,8 +110,8 @@ def test_clocks_that_are_apart_change_nothing_else(
         text = re.sub(r"(?m)^[0-9-]{10} [0-9:]{8}\.\d{6}", later, log) if rank else log
         (tmp_path / f"slow2__tf2.13.1__rank{rank}.log").write_text(text)
     runs = name_runs([str(tmp_path)], "{name}__tf{release}__rank{rank}.log", TAKEN)
-    store = collect(runs, str(tmp_path / "store"), Here(), VERSION)
-    assert all(row["state"] == "done" for row in store.rows)
+    rows, _ = collect(runs, str(tmp_path / "store"), Here(), VERSION)
+    assert all(row["state"] == "done" for row in rows)
     (found,) = rank_facts(tflogscope.open_store(tmp_path / "store"))
     before = facts["slow2.2.13.1"]
     apart = {rank: skew - before["skew_us"][rank] for rank, skew in found["skew_us"].items()}
@@ -122,7 +122,7 @@ def test_clocks_that_are_apart_change_nothing_else(
 
 def test_the_host_and_rank_are_those_of_tf_config(tmp_path: Path) -> None:
     (log,) = LOGS.glob("mixed4__tf2.20.0__rank3*")
-    (row,) = collect(name_runs([str(log)], None, TAKEN), str(tmp_path), Here(), VERSION).rows
+    (row,) = collect(name_runs([str(log)], None, TAKEN), str(tmp_path), Here(), VERSION)[0]
     assert (row["rank"], row["tensorflow"]) == (3, "2.20.0")
     assert re.fullmatch(r"127\.0\.0\.1:\d+", row["host"])
 

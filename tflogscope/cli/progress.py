@@ -6,21 +6,18 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress, TaskID
 
 PATIENCE = 0.5  # seconds without a bar
 
 
-class Advance(Protocol):
-    """Takes bytes done, bytes in all where that is known, and what is being done."""
-
-    def __call__(self, done: int, total: int | None, text: str = "reading") -> None:
-        """Show it."""
+Advance: TypeAlias = "Callable[..., None]"
+"""Takes bytes done, bytes in all where that is known, and what is being done."""
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
         runs = name_runs(inputs, None, [], load_grammar(grammar), left)
         say_what_is_left(left)
         pool = Processes(min(len(runs), os.cpu_count() or 1))
-        collected = collect(runs, directory, pool, __version__, grammar=grammar).rows
+        collected, _ = collect(runs, directory, pool, __version__, grammar=grammar)
         for row in collected:
             if row["state"] == "failed":
                 raise InputError(row["error"], row["run"])

@@ -6,16 +6,6 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
-
-
-class _Moment(NamedTuple):
-    """Seconds by the clock, of all processors that were busy, of this process, of its children."""
-
-    clock: float
-    busy: float
-    own: float
-    children: float
 
 
 class Usage:
@@ -42,14 +32,17 @@ class Usage:
         }
 
 
-def _now() -> _Moment | None:
-    """proc(5), /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal."""
+def _now() -> tuple[float, ...] | None:
+    """Seconds by the clock, of all processors that were busy, of this process, of its children.
+
+    proc(5), /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
+    """
     with suppress(OSError, ValueError, IndexError, AttributeError):
         first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
         ticks = [int(tick) for tick in first[1:9]]
         busy = sum(ticks) - ticks[3] - ticks[4]
         times = os.times()
-        return _Moment(
+        return (
             time.monotonic(),
             busy / os.sysconf("SC_CLK_TCK"),
             times.user + times.system,

@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
@@ -33,25 +33,6 @@ _OUTPUT_SIZE = BLOCK_SIZE  # so that no chunk is put together of several
 # Archives say how much memory they need; one that asks for more was made to do harm, or with
 # `zstd --long=28` and above.
 _MEMORY_LIMIT = 1 << 27
-
-
-class Decoder(Protocol):
-    """One member, as `bz2.BZ2Decompressor` and its like do it."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the member has come to its end."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether there is nothing more to have without more input."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """Input that was given and comes after the end of the member."""
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """More output, at most `max_length` bytes; `data` is input where some is needed."""
 
 
 class Codec(NamedTuple):
@@ -239,6 +220,10 @@ class _Zstandard:
         self._output = parts[-1][fits:]
         parts[-1] = parts[-1][:fits]
         return b"".join(parts)
+
+
+Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gzip | _Zstandard
+"""One member."""
 
 
 def _zstd_opener() -> tuple[Callable[[], Decoder], type[Exception]]:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from tflogscope.digits import whole
 from tflogscope.errors import InputError, TflogscopeError
@@ -34,13 +34,6 @@ _COPIED = 1 << 22  # bytes
 _LONGEST = 500  # characters of an error, which may quote a line
 
 
-class Collected(NamedTuple):
-    """The rows of all runs, by id, and how many runs were in the store already."""
-
-    rows: list[layout.Row]
-    there: int
-
-
 def collect(
     runs: Sequence[Named],
     store: str,
@@ -49,8 +42,10 @@ def collect(
     progress: Progress | None = None,
     *,
     grammar: str | None = None,
-) -> Collected:
+) -> tuple[list[layout.Row], int]:
     """Bring runs into a store, those that it has already left out.
+
+    Returns the rows of all runs, by id, and how many of these were in the store already.
 
     Args:
         runs: what `name_runs` found.
@@ -81,7 +76,7 @@ def collect(
         done += named.size
         if progress is not None:
             progress(len(run_rows), done, total)
-    return Collected(sorted(run_rows, key=lambda row: str(row["run"])), there)
+    return sorted(run_rows, key=lambda row: str(row["run"])), there
 
 
 def collect_run(
