@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.views import document as doc
@@ -21,18 +22,9 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _STATUS = 400  # cells of a status that is quoted
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.
-_REWRITES = {
-    "layout": "the layout pass rewrote the nodes when their function was instantiated "
-    "(core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::RewriteNode)",
-    "remapper": "grappler's remapper fused several nodes into it "
-    "(core/grappler/optimizers/remapper.cc)",
-    "eager": "the eager rewrite registry replaced the op at dispatch "
-    "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)",
-    "wrapped": "the layout pass rewrote it inside the function that wraps an eager op",
-    **{
-        rewriter.id: f"the plug-in {rewriter.package} inserted it ({rewriter.where})"
-        for rewriter in REWRITERS
-    },
+_REWRITES = {id_: row["how"] for id_, row in packaged_toml("sentences/rewrites.toml").items()} | {
+    rewriter.id: f"the plug-in {rewriter.package} inserted it ({rewriter.where})"
+    for rewriter in REWRITERS
 }
 _DISPATCHED = {
     rewriter.id: f"TensorFlow dispatched an op of {rewriter.package} instead ({rewriter.eager})"

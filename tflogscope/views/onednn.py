@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent
@@ -19,10 +20,7 @@ from tflogscope.views.verbose import mkl_facts, verbose_facts
 _NAME = 44  # cells
 _LINKED = ("certain", "inferred", "ambiguous")
 _REWRITTEN = {
-    "layout": "in graph functions (layout pass)",
-    "remapper": "in graph functions (grappler's remapper)",
-    "eager": "in eager dispatches (eager rewrite registry)",
-    "wrapped": "in functions that wrap an eager op (layout pass)",
+    **{id_: row["where"] for id_, row in packaged_toml("sentences/rewrites.toml").items()},
     **{rewriter.id: f"by the plug-in {rewriter.package}" for rewriter in REWRITERS},
 }
 
