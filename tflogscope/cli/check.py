@@ -89,8 +89,10 @@ def check(
       tflogscope check run.log --baseline tflogscope-baseline.json -o check.xml
     """
     inputs = named_inputs(logs)
+    from tflogscope.checks.baseline import baseline_text
     from tflogscope.checks.evaluation import check_run
     from tflogscope.checks.policy import find_policy, read_policy
+    from tflogscope.exports.json_text import harmless
     from tflogscope.stores.checks import check_runs, check_store
 
     output = None if output == Path("-") else output
@@ -117,7 +119,8 @@ def check(
                 run = next(runs)
                 verdict = check_run(run, wanted, accepted)
                 if write_baseline:
-                    _write(write_baseline, _baseline_text(verdict), force=force)
+                    text = harmless(baseline_text(verdict.checks))
+                    _write(write_baseline, text, force=force)
                     verdict = check_run(run, wanted, _read_baseline(write_baseline))
                 if against:
                     verdict = _with_figures(verdict, run, inputs[0], against)
@@ -193,13 +196,6 @@ def _read_baseline(path: Path | None) -> Any:
     from tflogscope.checks.baseline import Baseline, read_baseline
 
     return Baseline() if path is None else read_baseline(path)
-
-
-def _baseline_text(verdict: Verdict) -> str:
-    from tflogscope.checks.baseline import baseline_text
-    from tflogscope.exports.json_text import harmless
-
-    return harmless(baseline_text(verdict.checks))
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:

@@ -44,28 +44,20 @@ def draw_grid(
     Where there is no room for all, long names lose their middle; if that is not enough, columns
     are left out from the right, those that stay after the others.
     """
-    texts, left_out = grid_rows(columns, console.width - indent, titles=titles)
-    for row in texts:
-        console.print(Text(" " * indent) + row, soft_wrap=True)
-    return left_out
-
-
-def grid_rows(
-    columns: list[GridColumn], width: int, *, titles: bool = True
-) -> tuple[list[Text], list[str]]:
-    """The rows of such a table, and the titles of the columns that are left out."""
     # Codes for characters that have an effect: before they are measured.
     columns = [
         raw._replace(title=safe(raw.title), cells=[*map(safe, raw.cells)]) for raw in columns
     ]
-    shown, widths = _fit(columns, width)
+    shown, widths = _fit(columns, console.width - indent)
     cells = zip(*(column.cells for column in shown), strict=True)
     styles = zip(*map(_styles, shown), strict=True)
     lines = [_row(texts, shown, widths, style) for texts, style in zip(cells, styles, strict=True)]
     if titles:
         title = _row([column.title for column in shown], shown, widths, ["bold"] * len(shown))
         lines = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *lines]
-    return lines, [column.title for column in columns if column not in shown]
+    for line in lines:
+        console.print(Text(" " * indent) + line, soft_wrap=True)
+    return [column.title for column in columns if column not in shown]
 
 
 def _styles(column: GridColumn) -> list[str]:

@@ -41,16 +41,12 @@ def _flat(nodes: Iterable[doc.Node]) -> Iterator[doc.Node]:
 
 def _node(node: doc.Node, level: int) -> Markup:
     if isinstance(node, doc.Section):
-        return section(node.id, node.title, html(node.children, level + 1), level=level)
+        labelled = None if node.id is None else f"{node.id}-title"
+        heading = element(f"h{level}", node.title, id=labelled)
+        inside = html(node.children, level + 1)  # a landmark for screen readers
+        return element("section", heading, inside, id=node.id, aria_labelledby=labelled)
     draw: Callable[[Any], Markup] = _DRAWN[type(node)]
     return draw(node)
-
-
-def section(id_: str | None, title: str, *children: Markup | None, level: int = 2) -> Markup:
-    """A part of the page with a heading, a landmark for screen readers."""
-    labelled = None if id_ is None else f"{id_}-title"
-    heading = element(f"h{level}", title, id=labelled)
-    return element("section", heading, *children, id=id_, aria_labelledby=labelled)
 
 
 def inline(text: doc.Text) -> Markup:
