@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 PATIENCE = 0.5  # seconds without a bar
 
@@ -29,36 +29,25 @@ def progress_bar() -> Iterator[Advance | None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
-    bar = _LateBar()
-    try:
-        yield bar.advance
-    finally:
-        bar.close()
+    start = time.monotonic()
+    bar: Progress | None = None
 
-
-class _LateBar:
-    """Draws nothing, and does not import rich, before `PATIENCE` has passed."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._drawn: tuple[Progress, TaskID] | None = None
-
-    def advance(self, done: int, total: int | None, text: str = "reading") -> None:
-        """See `Advance`."""
-        if self._drawn is None:
-            if time.monotonic() - self._start < PATIENCE:
+    def advance(done: int, total: int | None, text: str = "reading") -> None:
+        nonlocal bar
+        if bar is None:  # rich is not imported before `PATIENCE` has passed
+            if time.monotonic() - start < PATIENCE:
                 return
-            self._drawn = _draw()
-        bar, task = self._drawn
-        bar.update(task, completed=done, total=total, description=text)
+            bar = _draw()
+        bar.update(bar.task_ids[0], completed=done, total=total, description=text)
 
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._drawn is not None:
-            self._drawn[0].stop()
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()
 
 
-def _draw() -> tuple[Progress, TaskID]:
+def _draw() -> Progress:
     from rich import progress
 
     from tflogscope.views.text import make_console
@@ -72,5 +61,6 @@ def _draw() -> tuple[Progress, TaskID]:
         console=make_console(sys.stderr),
         transient=True,
     )
+    bar.add_task("", total=None)
     bar.start()
-    return bar, bar.add_task("", total=None)
+    return bar

@@ -17,8 +17,8 @@ VERBOSE_KEYS = {
     "era", "meaning", "markers", "versions", "components", "layout", "field", "sample",
     "mkl_call", "mkl_banner",
 }  # fmt: skip
-_LAYOUT_OPTIONS = {"lie", "event", "where", "other_than", "whole"}
-_LAYOUT_KEYS = {"name", "events", "text"} | _LAYOUT_OPTIONS
+_LAYOUT_OPTIONS = {"event", "where", "other_than", "whole"}
+_LAYOUT_KEYS = {"name", "events", "text", "lie"} | _LAYOUT_OPTIONS
 
 
 class VerboseLayout(NamedTuple):
@@ -26,7 +26,7 @@ class VerboseLayout(NamedTuple):
 
     `events` is the pattern of the events it is for, `event` the name these get instead (null:
     as printed), `free` the index of the field that may hold commas. `whole`: the event is the
-    first field. `lie` says in which way oneDNN's own template is wrong about such lines.
+    first field.
     """
 
     era: str
@@ -41,7 +41,6 @@ class VerboseLayout(NamedTuple):
     event: str | None = None
     other_than: str | None = None
     whole: bool = False
-    lie: str | None = None
 
 
 class VerboseGrammar(NamedTuple):
