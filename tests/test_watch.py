@@ -179,43 +179,6 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
     terminal.wait_for("Full analysis: tflogscope analyze")
 
 
-@pytest.mark.thorough
-def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "of.log").write_bytes(raw_log(NAME))
-    (tmp_path / "train.py").write_text(
-        "import os, sys, time\n"
-        "print('not on the screen')\n"
-        "sys.stdout.write(open('of.log').read())\n"
-        "sys.stdout.flush()\n"
-        "while not os.path.exists('enough'):\n"
-        "    time.sleep(0.1)\n"
-        "sys.exit(3)\n"
-    )
-    terminal = start()
-    program = f"{shlex.quote(sys.executable)} train.py"
-    terminal.run(f"{TFLOGSCOPE} record --watch -o new.log.zst -- {program}; echo it ended with $?")
-    screen = terminal.wait_for(SEEN)
-    assert "q: quit" in screen
-    assert "not on the screen" not in screen
-    (tmp_path / "enough").touch()
-    terminal.wait_for("it ended with 3")
-    printed = terminal.screen("-S", "-")
-    assert "Full analysis: tflogscope analyze --full LOG" in printed
-    assert "s to new.log.zst (" in printed
-
-
-@pytest.mark.thorough
-def test_what_a_program_said_before_it_failed_is_shown(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("import no_such_module\n")
-    terminal = start()
-    program = f"{shlex.quote(sys.executable)} train.py"
-    terminal.run(f"{TFLOGSCOPE} record --watch -o new.log -- {program}; echo it ended with $?")
-    printed = terminal.wait_for("it ended with 1")
-    assert "Last lines of the program" in printed
-    assert "No module named 'no_such_module'" in printed
-    assert "TF_CPP_MIN_LOG_LEVEL" not in printed
-
-
 def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(
     start: Start, tmp_path: Path
 ) -> None:
@@ -244,26 +207,6 @@ def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
     os.kill(int((tmp_path / "pid").read_text()), number)
     screen = terminal.wait_for(f"it ended with {128 + number}")
     assert SEEN not in screen
-    assert terminal.shows_cursor()
-    terminal.run("echo typed text is $((1 + 1)) shown")
-    terminal.wait_for("$ echo typed text")
-
-
-@pytest.mark.thorough
-def test_a_recording_that_is_quit_leaves_the_terminal_as_it_was(
-    start: Start, tmp_path: Path
-) -> None:
-    (tmp_path / "train.py").write_text(
-        "import sys, time\nprint(open('of.log').read(), flush=True)\ntime.sleep(100)\n"
-    )
-    (tmp_path / "of.log").write_bytes(raw_log(NAME))
-    terminal = start()
-    program = f"{shlex.quote(sys.executable)} train.py"
-    terminal.run(f"ulimit -c 0; {TFLOGSCOPE} record --watch -o new.log -- {program}; echo with $?")
-    terminal.wait_for(SEEN)
-    terminal.type("C-\\")
-    terminal.wait_for(f"with {128 + signal.SIGQUIT}")
-    assert "Full analysis: tflogscope analyze --full LOG" in terminal.screen("-S", "-")
     assert terminal.shows_cursor()
     terminal.run("echo typed text is $((1 + 1)) shown")
     terminal.wait_for("$ echo typed text")
@@ -300,6 +243,4 @@ def test_narrow_and_wide_with_and_without_colour(
 
 def test_without_a_terminal_nothing_is_watched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", str(path_of(NAME))]) == 2
-    assert "needs a terminal" in capsys.readouterr().err
-    assert main(["record", "--watch", "--", "true"]) == 2
     assert "needs a terminal" in capsys.readouterr().err

@@ -27,11 +27,10 @@ Keys = Callable[[float], list[str]]
 
 
 @contextmanager
-def keyboard(*, interrupts: bool) -> Iterator[Keys]:
+def keyboard() -> Iterator[Keys]:
     """The terminal's keys for as long as the block runs, whatever standard input is.
 
-    Where the terminal `interrupts`, Ctrl-C is a signal; else it is a key, `INTERRUPT`, so that no
-    picture is left half drawn (on Windows it is always a signal).
+    Ctrl-C is a key, `INTERRUPT`, so that no picture is left half drawn (on Windows it is a signal).
 
     Raises UsageError if there is no terminal.
     """
@@ -48,10 +47,9 @@ def keyboard(*, interrupts: bool) -> Iterator[Keys]:
     try:
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal)
-        if not interrupts:
-            mode = termios.tcgetattr(terminal)
-            mode[3] &= ~termios.ISIG
-            termios.tcsetattr(terminal, termios.TCSANOW, mode)
+        mode = termios.tcgetattr(terminal)
+        mode[3] &= ~termios.ISIG
+        termios.tcsetattr(terminal, termios.TCSANOW, mode)
         try:
             yield partial(_of_terminal, terminal)
         finally:

@@ -6,7 +6,6 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,7 @@ import typer
 
 from tflogscope.cli.libraries import given_environment
 from tflogscope.cli.options import Force, argument, option
-from tflogscope.cli.watch import Screen
-from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
+from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.common.figures import count_of, size_of
 from tflogscope.model.common.origin import KEPT_BACK, tensorflow_version
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 # What comes after the program's name belongs to the program, even without the `--`.
 CONTEXT = {"allow_interspersed_args": False}
-_LAST_LINES = 15  # of a program that failed, when nothing of it could be shown
 
 
 def record(
@@ -56,9 +53,6 @@ def record(
             "Run once without logging first, to measure true call times.",
         ),
     ] = False,
-    watch: Annotated[
-        bool, option("--watch", "Show the analysis during the run, as watch does.")
-    ] = False,
     force: Force = False,
 ) -> None:
     """Run a program and record its log.
@@ -71,7 +65,6 @@ def record(
     \b
     Examples:
       tflogscope record -o run.log.zst -- python train.py
-      tflogscope record --watch -o run.log.zst -- python train.py
       mpirun -n 4 tflogscope record -o run.{rank}.log.zst -- python train.py
       tflogscope analyze run.log.zst
     """
@@ -100,38 +93,22 @@ def record(
     environment = {**given, **settings(tensorflow, releases), **uncaptured(given)}
     if lines:
         environment |= with_lines(given)
-    screen = Screen(str(path)) if watch else None
     log = LogFile(
         path,
         force=force,
-        also=screen.feed if screen else None,
         hint=None if rank is None else "Use one file per rank: -o run.{rank}.log.zst",
     )
     taken = _calibrated(command, given, log) if calibrate else {}
-    with screen or nullcontext():
-        recorded = recorder.record(
-            command,
-            environment,
-            log,
-            header.header_line(command, releases, environment, taken),
-            terminal=(sys.stdout is not None and sys.stdout.isatty())
-            or not (exact_onednn(tensorflow) or (lines and tensorflow)),
-            least=least_severity(given),
-            begins=[text.encode() for plugin in installed(releases) for text in plugin.begins],
-            hidden=(lambda: screen.is_shown) if screen else None,
-        )
-    if screen is not None:
-        try:
-            screen.print_run()
-        except NothingRecognised:  # that is said below
-            pass
-        except TflogscopeError as error:
-            typer.echo(f"tflogscope: {safe(error.what)}", err=True)
-        if recorded.status and recorded.hidden:
-            typer.echo("\nLast lines of the program:", err=True)
-            for line in recorded.hidden.decode(errors="replace").splitlines()[-_LAST_LINES:]:
-                typer.echo(f"  {safe(line)}", err=True)
-            typer.echo(err=True)
+    recorded = recorder.record(
+        command,
+        environment,
+        log,
+        header.header_line(command, releases, environment, taken),
+        terminal=(sys.stdout is not None and sys.stdout.isatty())
+        or not (exact_onednn(tensorflow) or (lines and tensorflow)),
+        least=least_severity(given),
+        begins=[text.encode() for plugin in installed(releases) for text in plugin.begins],
+    )
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
     if recorded.has_records and recorded.lost is None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-import queue
 import sys
-import threading
 import time
-from typing import TYPE_CHECKING, Annotated, Self
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from tflogscope.cli.inputs import named_inputs
 from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
@@ -61,32 +57,22 @@ def watch(
       python train.py 2>&1 | tflogscope watch
     """
     [name] = named_inputs([log] if log else None)
-    require_terminal("watch")
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        raise UsageError("needs a terminal", "watch", "Use tflogscope analyze LOG instead.")
+    from tflogscope.cli.analyze import draw_first_screen
     from tflogscope.live.follow import GrowingFile, pipe
+    from tflogscope.views.analyze import first_screen
 
     path, *process = file_and_process(name) or (name,)
     file = None if name == STANDARD_INPUT else GrowingFile(path)
     receives = [pipe(io.FileIO(0, closefd=False), name)] if file is None else file
     watching = Watching(name, receives, grammar, *process)
-    with unwinding(), keyboard(interrupts=False) as keys:
+    with unwinding(), keyboard() as keys:
         watching.show(keys)
     if file is not None:
         file.stop()
         watching.growing.scan.wait()
-    print_run(watching.growing.run())
-
-
-def require_terminal(what: str) -> None:
-    """Raise UsageError if there is no terminal to draw on."""
-    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        raise UsageError("needs a terminal", what, "Use tflogscope analyze LOG instead.")
-
-
-def print_run(run: LogRun) -> None:
-    """Print what `tflogscope analyze` prints. Raises as `Events.require_usable`."""
-    from tflogscope.cli.analyze import draw_first_screen
-    from tflogscope.views.analyze import first_screen
-
+    run = watching.growing.run()
     run.events.require_usable()
     print_text(draw_first_screen(first_screen(run)))
 
@@ -113,8 +99,8 @@ class Watching:
         self._came = time.monotonic()
         self._bytes = 0  # that had come when it was last looked at
 
-    def show(self, keys: Keys, *, until_end: bool = False) -> None:
-        """Show the log until a key ends it; `until_end`: or the log does."""
+    def show(self, keys: Keys) -> None:
+        """Show the log until a key ends it."""
         from rich.live import Live
 
         console = _console()
@@ -125,7 +111,7 @@ class Watching:
             redirect_stdout=False,
             redirect_stderr=False,
         ) as live:
-            while not (until_end and self.growing.scan.has_ended):
+            while True:
                 tick = time.monotonic() + _TICK
                 self._size = console.size
                 self._look()
@@ -191,51 +177,6 @@ class Watching:
             raise KeyboardInterrupt
         self._first += _STEPS.get(key, 0)
         return key in {"q", "Q"}
-
-
-class Screen:
-    """The watch of a recording; in a thread, for the recording has the signals."""
-
-    def __init__(self, name: str) -> None:
-        """Raises UsageError if there is no terminal."""
-        require_terminal("record --watch")
-        self.is_shown = True
-        self._data: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._watching = Watching(name, [self._data.get])
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name="tflogscope-watch", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._data.put(b"")
-        self._thread.join()
-
-    def feed(self, data: bytes) -> None:
-        """More of the log."""
-        if data and self._error is None:
-            self._data.put(data)
-
-    def print_run(self) -> None:
-        """Print what `analyze` prints. Raises what went wrong while it was shown."""
-        if self._error is not None:
-            raise self._error
-        print_run(self._watching.growing.run())
-
-    def _work(self) -> None:
-        watching = self._watching
-        try:
-            with keyboard(interrupts=True) as keys:  # of the program
-                watching.show(keys, until_end=True)
-            self.is_shown = False
-            if not watching.growing.scan.has_ended:
-                typer.echo("tflogscope: recording continues", err=True)
-            watching.growing.scan.wait()
-        except BaseException as error:  # noqa: BLE001  (raised again by `print_run`)
-            self._error = error
-        self.is_shown = False
 
 
 def _console() -> Console:

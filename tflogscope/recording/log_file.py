@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,17 +24,14 @@ class LogFile:
         path: Path,
         *,
         force: bool,
-        also: Callable[[bytes], None] | None = None,
         hint: str | None = None,
     ) -> None:
         """Raises OutputError if it exists and `force` is off, another process writes it, or it
         can't be written.
 
-        `also` gets what is written, as it is before it is packed; `hint` says what to do where
-        another process may have made the file.
+        `hint` says what to do where another process may have made the file.
         """
         self._path = path
-        self._also = also
         self._is_new = not os.path.lexists(path)
         try:
             self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
@@ -58,8 +55,6 @@ class LogFile:
 
     def write(self, data: bytes, /) -> object:
         """Take more of the log. Raises OSError."""
-        if self._also:
-            self._also(data)
         return self.begin().write(data)
 
     def flush(self) -> None:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
 from tflogscope.errors import UsageError
@@ -30,7 +30,6 @@ _REST_SECONDS = 0.004  # a program that wakes no reader at each record writes it
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
 _SURE = 10  # waits, after which the beginning of a record is one, too
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
-_HIDDEN = 1 << 13  # bytes of what could not be shown that are kept
 _DRAIN_SECONDS = 1.0  # how long after the command's end what it left running may still write
 
 
@@ -50,8 +49,6 @@ class Recorded:
     """Why the log could not be written to its end."""
     unseen: OSError | None = None
     """Why the command's own output could not be passed on to its end."""
-    hidden: bytearray = field(default_factory=bytearray)
-    """The end of the command's own output that was hidden."""
 
 
 class _Enough(BaseException):
@@ -71,7 +68,6 @@ def record(
     terminal: bool,
     least: int = 0,
     begins: Sequence[bytes] = (),
-    hidden: Callable[[], bool] | None = None,
 ) -> Recorded:
     """Run a command to its end and write `header`, all that it writes and `footer_line` to `log`.
 
@@ -86,8 +82,6 @@ def record(
         terminal: give the command a terminal to write to, where the system has one, else a pipe.
         least: the least severity of TensorFlow's records that the user is shown.
         begins: how lines of plug-ins begin, which the user is not shown.
-        hidden: whether nothing can be shown now, as the terminal shows something else. Then the
-            command has no keyboard, either.
 
     Raises UsageError if the command can't be started.
     """
@@ -99,7 +93,6 @@ def record(
     try:
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL if hidden and _stdin_is_terminal() else None,
             stdout=channel.writer,
             stderr=channel.writer,
             env=dict(environment),
@@ -114,8 +107,8 @@ def record(
     finally:
         os.close(channel.writer)
     recorded = Recorded()
-    output = _Output(sys.stdout, hidden, recorded.hidden)
-    errors = _Output(sys.stderr, hidden, recorded.hidden)
+    output = _Output(sys.stdout)
+    errors = _Output(sys.stderr)
     kept = _LogWriter(log)
     pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
     try:
@@ -232,10 +225,6 @@ def _channel(terminal: bool) -> _Channel:
     return _Channel(reader, writer, _REST_SECONDS if widen(writer) else 0)
 
 
-def _stdin_is_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
 def _is_at_the_terminal() -> bool:
     """Whether keys of a terminal reach this process, and so the command if it is of its group.
 
@@ -320,20 +309,12 @@ class _LogWriter:
 class _Output:
     """Writes at once; if nobody takes it any more, the recording goes on all the same."""
 
-    def __init__(
-        self, stream: TextIO | None, hidden: Callable[[], bool] | None, kept_back: bytearray
-    ) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self.error: OSError | None = None
         self._stream = stream
-        self._hidden = hidden
-        self._kept_back = kept_back
 
     def write(self, data: bytes) -> None:
         """Write all of it, past the stream's buffer: what fails there fails again at the end."""
-        if self._hidden and self._hidden():
-            self._kept_back += data
-            del self._kept_back[:-_HIDDEN]
-            return
         rest = memoryview(data)
         try:
             while self._stream is not None and self.error is None and rest:
