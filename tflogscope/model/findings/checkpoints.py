@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import holds, is_among
-from tflogscope.model.common.names import CHECKPOINTS
+from tflogscope.model.common.names import CHECKPOINTS, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_spans
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
@@ -33,8 +33,10 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         save=pl.col("op").str.contains(CHECKPOINTS), marked=marked
     ).with_columns(last=pl.col("marked").shift().over("thread"))
     written = holds(pl.col("marked") | pl.col("last"))
-    times, runs = _times(spans)
-    if max(*times, runs) < LEAST:
+    by_ops = _count_ops(spans)
+    has_ops = max(by_ops) >= LEAST  # else Python writes .h5 and .keras files
+    saved, restored = by_ops if has_ops else _count_files(evidence, spans)
+    if max(saved, restored) < LEAST:
         return
     # Everything from the last call to the next one is part of it: names and values of variables.
     with_calls = bool(spans["is_call"].any())
@@ -56,21 +58,34 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         return
     steps, at = int(spans["is_call"].sum()), spans.filter(pl.col("save") | pl.col("marked"))["at"]
     facts = {
-        "saved": times[0] or (None if times[1] else runs),
-        "restored": times[1] or None,
+        "saved": saved or None,
+        "restored": restored or None,
         "steps": steps or None,
         "others": others,
         "whole": whole if whole > _CAPPED * took else None,
         "much": _MUCH,
     }
-    subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
+    subject = ("SaveV2" if saved else "RestoreV2") if has_ops else "Keras"
     claims = [claim_spans(mine, gap=most_gap, op=most_op)]
-    count = sum(times) or runs
+    count = saved + restored
     yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
 
 
-def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
-    """How often SaveV2 and RestoreV2 ran, and how often Python began to save."""
+def _count_ops(spans: pl.DataFrame) -> tuple[int, int]:
+    """How often SaveV2 and RestoreV2 ran."""
     saved, restored = (int((spans["op"] == op).sum()) for op in ("SaveV2", "RestoreV2"))
-    began = pl.col("marked") & ~pl.col("last").fill_null(value=False)
-    return (saved, restored), int(spans.select(began.sum()).item())
+    return saved, restored
+
+
+def _count_files(evidence: Evidence, spans: pl.DataFrame) -> tuple[int, int]:
+    """How often Python began to write a file, or to read one, which then updates variables.
+
+    Where Keras 3 saves an optimizer it makes another one, whose variables are updated, too
+    (`_walk_saveable` of keras/src/saving/saving_lib.py).
+    """
+    began = ~pl.col("last").fill_null(value=False)
+    by_saving = evidence.asked_by(f"^{SAVING}")
+    updates = is_among(spans["at"], by_saving) & spans["op"].str.contains(UPDATES)
+    files = spans.with_columns(read=updates).filter("marked").group_by(began.cum_sum())
+    read = files.agg(pl.col("read").any())["read"]
+    return int((~read).sum()), int(read.sum())
