@@ -142,6 +142,19 @@ def test_the_verdict_says_times_traces_and_findings() -> None:
     assert verdict(difference(before, before)).endswith(" (unchanged).")
 
 
+def test_the_verdict_says_counts_where_no_times_are_compared() -> None:
+    names = ("eager_basics__tf2.8.4__vlog2", "function_mlp__tf2.8.4__vlog2")
+    counts = verdict(difference(*map(run_of, names)))  # eager ops of 2.8 have no durations
+    assert counts.startswith("28 eager ops (was 155); 136 graph node runs (was 0); 2 more traces;")
+    older, newer = names[1], "function_mlp__tf2.13.1__vlog2"
+    facts = difference(run_of(older), run_of(newer))
+    assert "rewritten" not in verdict(facts)
+    unknown = {"before": None, "after": None}
+    busy = verdict(facts | {"busy": ["after"], "loops": unknown, "step": None})
+    assert "the second run; 1 more rewritten node; 1 finding gone" in busy
+    assert "eager" not in busy  # 28 of them ran in both
+
+
 @pytest.mark.thorough
 def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
     fast, slow = opened(program(ADD, wait=100)), opened(program(ADD, wait=900))

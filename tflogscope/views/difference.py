@@ -45,6 +45,8 @@ def verdict(facts: Facts) -> str:
         parts.append(f"repeated time {_times(*loops, certain=max(loops) > ratio * min(loops))}")
     if step:
         parts.append(f"{step['function']}: {_of_step(step)}")
+    if not step and not all(loops):
+        parts += _counts_that_differ(facts)
     of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
     traces = sum(_more(row, "traces") for row in of_program)
     if traces:
@@ -67,6 +69,23 @@ def verdict(facts: Facts) -> str:
     text = "; ".join(parts)
     # A function's name stays as it is.
     return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
+
+
+def _counts_that_differ(facts: Facts) -> list[str]:
+    """What the verdict says where no times are compared: runs of ops, and rewritten nodes."""
+    parts = []
+    for mode, name in (("eager", "eager op"), ("graph", "graph node run")):
+        for row in facts["modes"]:
+            was, now = (row[f"executions_{side}"] or 0 for side in ("before", "after"))
+            if (row["mode"], row["kind"]) == (mode, "op") and max(was, now) > RATIO * min(was, now):
+                parts.append(f"{count_of(now, name)} (was {was:,})")
+    # More traces have more of them.
+    rows = [row for row in facts["functions"] if "rewritten" in row["changes"]]
+    rewritten = sum(_more(row, "rewritten") for row in rows if "traces" not in row["changes"])
+    if rewritten:
+        less = "more" if rewritten > 0 else "fewer"
+        parts.append(count_of(abs(rewritten), f"{less} rewritten node"))
+    return parts
 
 
 def _which(sides: list[str]) -> str:
