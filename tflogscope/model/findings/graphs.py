@@ -33,10 +33,12 @@ _LEAST_COMPILED = threshold("new-shapes.least_compiled")
 _MORE = {"at": pl.Int64, "name": pl.String, "more": pl.Float64}
 _SETTINGS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 # What an iteration may take from the one before, and be done at once for all the same: counters,
-# sums, greatest and least values, rows of results.
+# sums (those of gradients are AddN), greatest and least values, rows of results, and what the
+# gradient of an iteration needs of it.
 _AT_ONCE = (
-    *("AddV2", "Add", "Sub", "Mul", "Maximum", "Minimum", "Square", "Less", "LogicalAnd"),
-    *("Identity", "Const", "Cast", "TensorListSetItem", "TensorListPushBack", "_Arg", "_Retval"),
+    *("AddV2", "Add", "AddN", "Sub", "Maximum", "Minimum", "Less", "LogicalAnd"),
+    *("Identity", "Const", "Cast", "TensorListSetItem", "TensorListPushBack", "TensorListPopBack"),
+    *("_Arg", "_Retval"),
 )
 # What else hands on state from one iteration to the next: variables, iterators, Python code.
 _STATE = rf"{UPDATES}|^Iterator\w+$|{PYTHON_OPS}"
