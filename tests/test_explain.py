@@ -165,6 +165,14 @@ def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[s
     assert "Use one" in capsys.readouterr().err
 
 
+def test_a_line_of_the_program_is_sent_to_at(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed, at in (("train.py:31", "For a line of the program: --at train.py:31"), ("x", "")):
+        assert main(["explain", str(path_of(FIT)), "--line", typed]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert at in said
+        assert ("--at" in said) is bool(at)
+
+
 @pytest.mark.thorough
 def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--json"]) == 0

@@ -23,7 +23,8 @@ def _line(typed: str) -> int:
     """A line's number, also as screens print it."""
     number = whole(typed.replace(",", ""))
     if not number:
-        raise BadParameter(f"{typed!r} is not a line number (1 or higher)")
+        at = f". For a line of the program: --at {typed}" if typed.rpartition(":")[0] else ""
+        raise BadParameter(f"{typed!r} is not a line number (1 or higher){at}")
     return number
 
 
