@@ -429,6 +429,21 @@ def test_what_ran_once_outside_loops_does_not_fail_it(name: str) -> None:
     assert f"{run.unexpected_eager.height} ops outside loops" in result.text
 
 
+def test_what_runs_once_an_epoch_does_not_fail_it_alone() -> None:
+    """A root after each epoch of twelve steps; one of each row runs again and again there."""
+    run = run_of("norms_each_epoch__tf2.20.0__record")
+    verdict = check_run(run)
+    assert verdict.passed
+    assert "3 ops on lines that ran after one in 10 calls or fewer." in verdict.checks[0].text
+    strict = check_run(run, policy({"after": "start"})).checks[0].violations
+    assert ("Sqrt", 3) in [(each.subject["op"], each.amount) for each in strict]
+    rows = check_run(run_of("norms_each_epoch_rows__tf2.20.0__record")).checks[0].violations
+    assert [(each.subject["op"], each.amount) for each in rows] == [("Sqrt", 12)]
+    # Here an epoch has two steps.
+    short = check_run(run_of("metric_read__tf2.20.0__record")).checks[0].violations
+    assert [(each.subject["op"], each.amount) for each in short] == [("Sqrt", 3)]
+
+
 def test_what_ran_once_after_the_last_call_does_not_fail_it_alone() -> None:
     """A square of what a converted model gives; in the other log turns of two loops count, too."""
     run = run_of("converted__tf2.9.3__record")

@@ -29,7 +29,12 @@ from tflogscope.model.common.verbose import MADE
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.links.linked import IS_REFERENCE
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
-from tflogscope.model.rows.unexpected import is_unexpected, repeats
+from tflogscope.model.rows.unexpected import (
+    CALLS_PER_TURN,
+    is_unexpected,
+    repeats,
+    seldom_lines,
+)
 
 ROUNDING = 1e-9  # shares that differ by less are the same
 
@@ -87,8 +92,11 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     parts = [_counted(entry, function) for function in functions]
     counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
     counted = counted.sort("row")
-    once = counted.height if _ran_once(entry, counted) else 0
-    counted = counted.slice(once)
+    seldom = _ran_seldom(entry, counted)
+    others = counted.filter(~seldom)
+    once = others.height if _ran_once(entry, others) else 0
+    if once == others.height:
+        counted = counted.clear()
     groups = (
         counted.with_columns(cause="judged_by", function=pl.when("inside").then("near"))
         .group_by("op", "cause", "function", "python", maintain_order=True)
@@ -105,6 +113,8 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
         "line": first.get("line"),
         "uncalled": not first,
         "once": once,
+        "seldom": 0 if counted.height else int(seldom.sum()),
+        "calls_per_turn": CALLS_PER_TURN,
         "metrics": _metric_ops(entry),
         "own": int(evidence.eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
@@ -135,6 +145,21 @@ def _ran_once(entry: PolicyKey, counted: pl.DataFrame) -> bool:
     begun, ended = (np.searchsorted(loops[end].sort(), counted["row"]) for end in ("first", "last"))
     in_python = counted["judged_by"].is_in(causes_that_count("always")).any()
     return not in_python and not (begun > ended).any() and not repeats(counted, "python")
+
+
+def _ran_seldom(entry: PolicyKey, counted: pl.DataFrame) -> pl.Series:
+    """Per op whether its line ran after few of the calls, such as once in an epoch.
+
+    Steps of training that run op by op count however few they are.
+    """
+    evidence = entry.evidence
+    trains = not evidence.run.findings.filter(id="eager-training-step").is_empty()
+    if trains or evidence.calls.is_empty() or entry.policy.value("after", None) == "start":
+        return pl.repeat(False, counted.height, eager=True)
+    lines = seldom_lines(counted, evidence.calls)
+    in_python = pl.col("judged_by").is_in(causes_that_count("always"))
+    is_seldom = pl.col("python").is_in(lines) & ~in_python
+    return counted.select(seldom=is_seldom.fill_null(False))["seldom"]
 
 
 def _training_line(eager: pl.DataFrame, source: str, first: int) -> int | None:

@@ -19,6 +19,7 @@ from tflogscope.model.executions.executions import spelled
 
 After = Literal["first-call", "start"]
 _LEAST_TURNS = threshold("unexpected-eager.least_turns")
+CALLS_PER_TURN = threshold("unexpected-eager.calls_per_turn")
 
 
 def function_calls(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
@@ -121,6 +122,19 @@ def repeats(ops: pl.DataFrame, place: str) -> bool:
     code = pl.col("op").cast(pl.String).rank("dense").fill_null(0)
     of_place = ops.select(place, code=code).group_by(place).agg("code")["code"]
     return any(_turns_of(codes.to_numpy()) >= _LEAST_TURNS for codes in of_place)
+
+
+def seldom_lines(ops: pl.DataFrame, calls: pl.DataFrame) -> list[str]:
+    """Lines of the program that ran once or twice after few of its calls, as once in an epoch.
+
+    `ops` and `calls`, of `function_calls`, have a `row`. Few are so many of those of the function
+    that is called most.
+    """
+    most = calls["function"].value_counts()["count"].max() or 0
+    ops = ops.with_columns(after=pl.Series(calls["row"].search_sorted(ops["row"])))
+    turns = ops.drop_nulls("python").group_by("python").agg(pl.col("after").n_unique())
+    few = turns.filter(pl.col("after") * CALLS_PER_TURN <= most)["python"]
+    return [line for line in few if not repeats(ops.filter(python=line), "after")]
 
 
 def _turns_of(codes: Integers) -> int:
