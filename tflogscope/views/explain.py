@@ -67,9 +67,11 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     else:
         yield doc.Paragraph(_modes(facts["eager"], facts["graph"]))
     if what == "at":
-        runs = sum(op["runs"] + op["dead"] for op in facts["ops"])
+        runs = sum(op["runs"] for op in facts["ops"])
         if facts["itself"] < runs:
-            text = f"{facts['itself']:,} directly, {runs - facts['itself']:,} through code it calls"
+            took = f" ({duration(facts['itself_us'])})" if facts["itself_us"] else ""
+            others = runs - facts["itself"]
+            text = f"{facts['itself']:,} directly{took}, {others:,} through code it calls"
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
         calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):

@@ -130,9 +130,17 @@ class Explainer:
         executions = self._executions.filter(pl.col("stack").is_in(meant["id"].implode()))
         if executions.is_empty():
             raise _not_there("line of the program", place, stacks["python"].unique().to_list())
-        directly = executions["stack"].is_in(meant.filter("itself")["id"].implode())
+        of_line = meant.filter("itself")["id"].implode()
+        directly = executions.filter(
+            pl.col("stack").is_in(of_line), pl.col("status") != "dead", pl.col("kind") != "plumbing"
+        )
         facts = self._facts({"at": place}, executions)
-        return facts | {"ops": _asked(executions), "itself": int(directly.sum())}
+        of_ops = _cost(_counted(directly.filter(kind="op")))
+        return facts | {
+            "ops": _asked(executions),
+            "itself": directly.height,
+            "itself_us": round_time(of_ops),
+        }
 
     def _run_by(self, executions: pl.DataFrame) -> list[str]:
         """The packages that ran rows, and where the program called them."""
