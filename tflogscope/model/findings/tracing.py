@@ -36,7 +36,7 @@ from tflogscope.model.common.frames import (
 from tflogscope.model.common.names import of_part
 from tflogscope.model.costs.first_calls import PARTS
 from tflogscope.model.findings.finding import Finding, claim_spans, total
-from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.ledger.stretches import traced, traced_time
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
@@ -169,8 +169,16 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
 
 def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:
     """How long the functions of these calls were traced, where `record` wrote it down of each."""
-    traced = calls.select("name").join(read_tracing(evidence.events), on="name")
-    return total(traced["took"]) if traced.height == calls.height else None
+    recorded = calls.select("name").join(read_tracing(evidence.events), on="name")
+    if recorded.height != calls.height:
+        return None
+    return _traced_time(evidence, calls["name"], total(recorded["took"]))
+
+
+def _traced_time(evidence: Evidence, names: pl.Series, recorded: float | None) -> float | None:
+    """As the table `time` has it; of threads that it doesn't part, as it was recorded."""
+    time = traced_time(evidence, names)
+    return recorded if time is None else time
 
 
 def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
@@ -301,7 +309,8 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         return
     most_of_all = per.slice(per["more"].arg_max() or 0, 1)
     slowest = most_of_all.row(0, named=True)
-    took, tracing = slowest["wall_us"], slowest["tracing"]
+    took = slowest["wall_us"]
+    tracing = _traced_time(evidence, most_of_all["name"], slowest["tracing"])
     traced = "tracing" if read_tracing(evidence.events).is_empty() else "traced"
     facts = {
         "took": took,

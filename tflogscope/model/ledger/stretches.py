@@ -183,6 +183,17 @@ def traced(of: Evidence) -> pl.DataFrame:
     return intervals.with_columns(thread=pl.lit(next(iter(thread), -1), pl.Int64))
 
 
+def traced_time(of: Evidence, names: pl.Series) -> float | None:
+    """How long functions of these names were traced, as the table `time` has it; None: unknown."""
+    windows = traced(of).filter(pl.col("name").is_in(names.implode())).sort("end")
+    stretches = read_stretches(of).filter(phase="tracing").sort("end")
+    mine = stretches.join_asof(
+        windows, on="end", by="thread", strategy="forward", check_sortedness=False
+    )
+    mine = mine.filter(pl.col("start") >= pl.col("begin"))
+    return float(mine["work_us"].sum()) if mine.height else None
+
+
 def phases_not_shown(of: Evidence) -> list[str]:
     """The phases that this log can't show."""
     items, unpriced = spans_by_thread(of), of.costs.price is None
