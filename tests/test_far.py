@@ -87,7 +87,7 @@ def test_a_line_goes_on_in_the_next_output_of_its_stream() -> None:
     }
     first = {"execution_count": 1, "outputs": [output("stdout", "first")]}
     text = {"cells": [cell, {"cell_type": "markdown", "source": "text"}, first], "nbformat": 4}
-    assert outputs_of(json.dumps(text).encode()) == b"first\na\nx\nbc\n"
+    assert outputs_of(bytearray(json.dumps(text).encode())) == [b"", b"first\n", b"a\nx\nbc\n"]
 
 
 def test_texts_of_a_list_are_put_together_whatever_ends_them() -> None:
@@ -95,8 +95,8 @@ def test_texts_of_a_list_are_put_together_whatever_ends_them() -> None:
     outputs = [output("stderr", "") | {"text": texts}]
     cell = {"execution_count": 1, "outputs": outputs}
     for indent in (None, 1, 2):
-        data = json.dumps({"cells": [cell], "nbformat": 4}, indent=indent).encode()
-        assert outputs_of(data) == ("".join(texts) + "\n").encode()
+        data = bytearray(json.dumps({"cells": [cell], "nbformat": 4}, indent=indent).encode())
+        assert outputs_of(data) == [("".join(texts) + "\n").encode()]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_texts_of_a_list_are_put_together_whatever_ends_them() -> None:
     ],
 )
 def test_what_is_no_notebook_is_read_as_it_is(text: bytes, tmp_path: Path) -> None:
-    assert outputs_of(text) is None
+    assert outputs_of(bytearray(text)) is None
     file = tmp_path / "run.log"
     file.write_bytes(text + b"\nonednn_verbose,info,oneDNN v2.7.3 (commit N/A)\n")
     assert tflogscope.open_log(file).coverage["recognised"].sum() == 1

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 _BEGINS = re.compile(rb'\s*\{\s*"(?:cells|metadata|nbformat|nbformat_minor)"\s*:')
-_LINES = re.compile(rb'"text": \[\n( *)"')
 _NOT_BEFORE = -1  # of cells that never ran
 
 
@@ -22,29 +20,17 @@ def may_be_notebook(head: bytes) -> bool:
     return _BEGINS.match(head) is not None
 
 
-def outputs_of(data: bytes) -> bytes | None:
-    """The text that the cells of a notebook have put out; None: it is none."""
+def outputs_of(data: bytearray) -> list[bytes] | None:
+    """The text that each cell of a notebook has put out; None: it is none."""
     try:
-        notebook = _parsed(data)
+        notebook = json.loads(data)
         if "nbformat" not in notebook:
             return None
         cells = sorted(notebook["cells"], key=_count)
-        texts = [text for cell in cells for text in _of_cell(cell.get("outputs") or [])]
+        texts = ["".join(_of_cell(cell.get("outputs") or [])) for cell in cells]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None
-    return "".join(texts).encode("utf-8", "backslashreplace")
-
-
-def _parsed(data: bytes) -> Any:
-    """The object. A list of lines is read as one text where that is one line of the file each.
-
-    That takes half the time: nbformat writes a string for each line.
-    """
-    if begins := _LINES.search(data):
-        between = b'\\n",\n' + begins[1] + b'"'
-        with suppress(ValueError):  # a line that ends in a backslash and an `n`
-            return json.loads(data.replace(between, b"\n"), strict=False)
-    return json.loads(data)
+    return [text.encode("utf-8", "backslashreplace") for text in texts]
 
 
 def _count(cell: dict[str, Any]) -> int:

@@ -90,14 +90,17 @@ class Source:
         self.account = account = SourceAccount()
         return self._pass(account)
 
-    def read_all(self) -> bytes:
+    def read_all(self) -> bytearray:
         """All of it at once, unpacked and in UTF-8. Raises InputError if the system refuses."""
         self.account = account = SourceAccount()
         reader = self._open()
         if isinstance(reader, Spool):
             reader.keep()
         try:
-            return b"".join(chunk.data for chunk in read_chunks(reader, account))
+            data = bytearray()  # which grows in place: no second copy of all
+            for chunk in read_chunks(reader, account):
+                data += chunk.data
+            return data
         finally:
             reader.close()
 

@@ -116,8 +116,8 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return [source]
     source.is_known = True
     head = source.wrapped_head()
-    if may_be_notebook(head) and (text := outputs_of(source.read_all())) is not None:
-        return [_of_notebook(source, text)]
+    if may_be_notebook(head) and (texts := outputs_of(source.read_all())) is not None:
+        return [_of_notebook(source, texts)]
     head, envelopes = _wrappers(source, head, grammar)
     if not envelopes:
         return [source]
@@ -158,11 +158,12 @@ def _wrappers(
     return head, envelopes
 
 
-def _of_notebook(source: Source, text: bytes) -> Source:
+def _of_notebook(source: Source, texts: list[bytes]) -> Source:
     """What the cells of a notebook have put out; lines are those of all outputs, from 1."""
-    kept = _ProcessLines(source.name, len(text))
-    lines = text.count(b"\n")
-    kept.add(Opened((), text, 0, lines, lines), _ANY)
+    kept = _ProcessLines(source.name, sum(map(len, texts)))
+    for text in texts:
+        lines = text.count(b"\n")
+        kept.add(Opened((), text, kept.lines, lines, lines), _ANY)
     return Stream(source, kept, "", "notebook")
 
 
