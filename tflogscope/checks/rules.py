@@ -153,10 +153,11 @@ def _ran_seldom(entry: PolicyKey, counted: pl.DataFrame) -> pl.Series:
     Steps of training that run op by op count however few they are.
     """
     evidence = entry.evidence
-    trains = not evidence.run.findings.filter(id="eager-training-step").is_empty()
-    if trains or evidence.calls.is_empty() or entry.policy.value("after", None) == "start":
-        return pl.repeat(False, counted.height, eager=True)
-    lines = seldom_lines(counted, evidence.calls)
+    lines = []
+    if counted.height and evidence.calls.height and entry.policy.value("after", None) != "start":
+        lines = seldom_lines(counted, evidence.calls)
+    if lines and evidence.run.findings.filter(id="eager-training-step").height:
+        lines = []
     in_python = pl.col("judged_by").is_in(causes_that_count("always"))
     is_seldom = pl.col("python").is_in(lines) & ~in_python
     return counted.select(seldom=is_seldom.fill_null(False))["seldom"]
