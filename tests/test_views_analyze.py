@@ -262,19 +262,6 @@ def test_a_line_that_was_cut_is_told_in_whole_words(opened: Open) -> None:
     )
 
 
-def test_a_function_without_nodes_is_no_example_of_nodes(opened: Open) -> None:
-    """What XLA compiles is called, and shows no nodes."""
-    log = Log()
-    log.executing("MatMul")
-    log.entering("__inference_compiled_5")
-    log.executing("__inference_compiled_5")
-    log.wait(9_000_000)
-    log.exiting("__inference_compiled_5")
-    log.first_call("__inference_f_6", 6, -11, Node(5, "mm", "MatMul", "x", "y"))
-    [answer] = [each for each in summary_json(opened(log))["answers"] if each["id"] == "both-modes"]
-    assert "Such nodes are in f." in answer["text"]
-
-
 def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:
     log = Log()
     log.eager_op("Add", 5)

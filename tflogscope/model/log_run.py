@@ -142,7 +142,7 @@ class LogRun(Run):
             eligible=lambda: summary.reason_facts(self.nodes),
             findings=lambda: self.findings,
             lead=lambda: lead_of(of),
-            answers=lambda: summary.story_facts(facts.ops, self.ops, facts.functions),
+            answers=lambda: summary.story_facts(facts.ops),
             limits=lambda: limit_facts(of, facts.eager, facts.graph),
             slowed=lambda: summary.slowed_facts(of, self),
         )

@@ -116,7 +116,7 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
     if lines and lines[0]["us"]:
         node_runs = Column("graph_runs", "node runs", "count", tone="graph")
         columns = (_LINES[0], Column("us", "time", "us"), _LINES[1], node_runs, *_LINES[3:5])
-        lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines]
+        lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines if row["us"]]
         title = ", by time (warm-up and stalls excluded)"
         yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=title)
 

@@ -266,10 +266,7 @@ def _why_there(entry: Facts, own_remapper: bool) -> str:
     if entry["why"]:
         return str(entry["why"])
     if entry["first_call_line"]:
-        return (
-            f"{_origin(entry['ops'], own_remapper)}; each call of the function runs it. "
-            "Tracing itself is not logged."
-        )
+        return f"{_origin(entry['ops'], own_remapper)}; each call of the function runs it."
     return "It is a node of the function."
 
 

@@ -134,7 +134,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "double_ops": most(doubles["op"]),
             # In float32 they are faster in any case.
             "off": bool((evidence.nodes["reason"] == "onednn-off").any()) and doubles.is_empty(),
-            "changes": [rule.change for rule in rules],
+            "changes": [*dict.fromkeys(rule.change for rule in rules)],
         }
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         facts["took"], claims = time, list[pl.DataFrame]()

@@ -5,7 +5,6 @@ Everything is counted from the compact executions; the big timeline is not neede
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -243,34 +242,28 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     )
 
 
-def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Entry]:
+def story_facts(ops: pl.DataFrame) -> list[Entry]:
     """Answers to what people ask of such a log, each with its evidence (line numbers).
 
-    `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
-    ops.
+    `ops` are those of `op_facts`.
     """
     # Few ops run in both modes or are rewritten; no other is looked at by itself.
     both = (pl.col("eager_runs") > 0) & (pl.col("graph_runs") > 0)
     is_rewritten = (pl.col("eager_rewritten") > 0) | (pl.col("graph_rewritten") > 0)
     every = ops.filter(both | is_rewritten).to_dicts()
     never = _never_eager(every) if (ops["eager_runs"] > 0).any() else None
-    story = [_both_modes(every, table, functions), never, _rewritten_eagerly(every)]
+    story = [_both_modes(every), never, _rewritten_eagerly(every)]
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Entry | None:
+def _both_modes(ops: _Ops) -> Entry | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
     both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
     if not both:
         return None
     first = sorted(both, key=lambda op: -op["eager_runs"] - op["graph_runs"])[:_EVIDENCE]
-    inside = table["functions"].filter((table["mode"] == "graph") & (table["op"] == first[0]["op"]))
-    names = {name for listed in inside if listed for name in listed.split(";")}
-    times = functions["function", ranked_by(functions)].rows()
-    called = [(time or 0, name) for name, time in times if name in names]
-    function = max(called, key=itemgetter(0), default=(0, None))[1]
     examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
-    return _answer("both-modes", examples, count=len(both), function=function)
+    return _answer("both-modes", examples, count=len(both))
 
 
 def _never_eager(ops: _Ops) -> Entry | None:
