@@ -443,6 +443,22 @@ def test_a_cell_of_a_notebook_has_its_number() -> None:
 
 
 @pytest.mark.usefixtures("program")
+def test_code_that_cloudpickle_sent_has_the_file_of_its_globals() -> None:
+    Path("train.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        "from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function\n"
+        "def work(x):\n"
+        "    math_ops.add(x, x)\n"
+        "work.__code__ = work.__code__.replace(co_filename='<dynamic-code>')\n"
+        "work(1); Function(work)(1)\n"
+    )
+    _, lines = record("train.py")
+    assert places(lines)[0][2] == ["train.py", 4, "work"]
+    (trace,) = (json.loads(words[4]) for words in lines if words[0] == "trace")
+    assert trace[0] == ["train.py", 3]
+
+
+@pytest.mark.usefixtures("program")
 def test_a_model_that_was_loaded_is_called_and_not_saved() -> None:
     folder = Path("packages/tensorflow/python/saved_model")
     folder.mkdir()

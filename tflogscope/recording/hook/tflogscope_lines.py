@@ -149,8 +149,8 @@ class Lines:
         traced = self.traces.traced(name, frame)
         if traced is None:
             return
-        function, number, code, arguments = traced
-        place = code and [self.stacks.relative(code.co_filename), code.co_firstlineno]
+        function, number, place, arguments = traced
+        place = place and [self.stacks.relative(place[0]), place[1]]
         took = None
         if hasattr(graph, "_tflogscope_began"):
             began, spent = graph._tflogscope_began  # noqa: SLF001

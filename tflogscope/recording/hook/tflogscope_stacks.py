@@ -145,7 +145,7 @@ class Stacks:
 
     def _kind(self, code: CodeType, frame: FrameType, codes: _Codes) -> _Kind:
         """Whether a frame is the user's own, what it says ("": nothing), and its package."""
-        name, module = code.co_filename, str(frame.f_globals.get("__name__", ""))
+        name, module = file_of(code, frame.f_globals), str(frame.f_globals.get("__name__", ""))
         is_own, mark = True, ""
         package: str | None = ""
         origins = self.generated.get(name)
@@ -198,7 +198,8 @@ class Stacks:
         return number
 
     def _place(self, frame: FrameType) -> tuple[str, int, str]:
-        name, line, function = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        code, line = frame.f_code, frame.f_lineno
+        name, function = file_of(code, frame.f_globals), code.co_name
         origins = self.generated.get(name)
         if origins:
             name, line, function = origins.of(frame)
@@ -212,6 +213,12 @@ class Stacks:
             if self.folder and name.startswith(self.folder + os.sep):
                 name = name[len(self.folder) + 1 :].replace(os.sep, "/")
         return name[-NAME:]
+
+
+def file_of(code: CodeType, names: dict[str, Any]) -> str:
+    """The file of a code. cloudpickle (joblib, Ray) sends code without it, its globals with it."""
+    name = code.co_filename
+    return str(names.get("__file__", name)) if name == "<dynamic-code>" else name
 
 
 def _installed() -> tuple[str, ...]:

@@ -12,8 +12,10 @@ import itertools
 import re
 import types
 import weakref
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035  Python 3.8 has no other
+
+from tflogscope_stacks import file_of  # type: ignore[import-not-found]  # it is beside this file
 
 _FILES = ("/eager/polymorphic_function/polymorphic_function.py", "/eager/def_function.py")
 _CALLS = ("__call__", "_call", "get_concrete_function", "_get_concrete_function_garbage_collected")
@@ -26,7 +28,7 @@ _LIBRARIES = ("tensorflow", "numpy", "keras", "tf_keras")
 # tensor that is sparse or ragged.
 _PLAIN = ("EagerTensor", "Tensor", "SymbolicTensor", "TensorSpec", "KerasTensor")
 
-Traced = Tuple[int, int, Optional[CodeType], List[Tuple[str, str]]]  # noqa: UP006, UP045
+Traced = Tuple[int, int, Optional[Tuple[str, int]], List[Tuple[str, str]]]  # noqa: UP006, UP045
 
 
 class Numbers:
@@ -61,7 +63,7 @@ class Traces:
         self.same: Dict[Any, int] = {}  # by code and what the code closes over  # noqa: UP006
 
     def traced(self, name: str, frame: Optional[FrameType]) -> Optional[Traced]:  # noqa: UP045
-        """What a graph function is a trace of: function, object, its code and its arguments.
+        """What a graph function is a trace of: function, object, its file and line, its arguments.
 
         None if it is not a trace of a tf.function: the branch of a condition, a gradient.
         """
@@ -82,7 +84,8 @@ class Traces:
             self.functions[number] = self.same[key]
         given = _named(plain, code, bound, args, kwargs)
         spelled = [(name, self.spelled(value)) for name, value in given.items()]
-        return self.functions[number], number, code, spelled
+        place = code and (file_of(code, getattr(plain, "__globals__", {})), code.co_firstlineno)
+        return self.functions[number], number, place, spelled
 
     def spelled(self, value: Any, depth: int = 0) -> str:
         """A value as text: what tf.function goes by, and no more."""
