@@ -89,7 +89,8 @@ def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterat
         return
     with stored(shown()) as store:
         yield from documents
-        yield ranks_document(rank_facts(store))
+        if groups := rank_facts(store):
+            yield ranks_document(groups)
 
 
 def _drawn(document: Sequence[Node], format_name: str | None, *, brief: bool) -> str:

@@ -20,6 +20,7 @@ from tflogscope.stores.store import Store
 
 Facts = dict[str, Any]
 _TASK = re.compile(r"(?:#|^process )([A-Za-z_]+)\d+$")  # `sources.streams.split_by_owner`
+_PROCESS_ALONE = re.compile(r"^process \d+$")  # nothing but its id tells it from others
 _CHANCE = threshold("ranks.chance")
 _LEAST_WAIT = threshold("ranks.wait_share")
 _NONE = "absent"
@@ -54,7 +55,7 @@ def rank_facts(store: Store) -> list[Facts]:
     if not several:
         raise UsageError("no run with two ranks", store.name, _HINT if groups else _NO_CLUSTER)
     jobs = {job for _, job in groups}
-    return [
+    compared = (
         _facts(
             store,
             (f"{name} ({job})" if name else job) if len(jobs) > 1 else name,
@@ -62,7 +63,18 @@ def rank_facts(store: Store) -> list[Facts]:
             asynchronous=job == "worker" and ("ps" in jobs or "ps" in _cluster(members[0])),
         )
         for (name, job), members in several.items()
-    ]
+    )
+    return [facts for facts in compared if not _are_unrelated(facts)]
+
+
+def _are_unrelated(facts: Facts) -> bool:
+    """Nothing says that these processes are ranks, and they never wait for each other.
+
+    Workers of pytest-xdist, joblib and multiprocessing in one log are such.
+    """
+    named = all(_PROCESS_ALONE.match(rank["rank"]) for rank in facts["ranks"])
+    times = (rank["collective_us"] for step in facts["steps"] for rank in step["ranks"])
+    return named and all(time is None for time in times)
 
 
 def left_out(store: Store, groups: Sequence[Facts]) -> list[str]:
