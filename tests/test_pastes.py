@@ -160,6 +160,7 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
     "curly quotes": each(partial(re.sub, r'"([^"]*)"', r"“\1”")),
     "coloured": each("\x1b[31m{}\x1b[0m".format),
+    "coloured behind a time": each("\x1b[33m[07:29:05.123]\x1b[0m \x1b[36m{}\x1b[0m".format),
     "a list": each("- {}".format),
     "numbers, a colon": numbered("{}: {}\n"),
     "numbers, no space": numbered("{}:{}\n"),

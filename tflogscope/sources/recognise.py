@@ -75,8 +75,7 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
     """A wrapper that no row describes: the same before each record, but for digits and padding."""
     prefixes = {head[begin:place] for begin, place in behind}
     if not any(_COLOUR.sub(b"", prefix) for prefix in prefixes):
-        colours = tuple((colour, b"") for colour in sorted({*_COLOUR.findall(head)}))
-        return (Envelope("escaped", "colours", "", "", escapes=colours),)
+        return _colours(head)
     quoted = [begin for begin, place in behind if head[begin:place].endswith(b'"')]
     if any(head[begin : head.find(b"\n", begin)][-1:] != b'"' for begin in quoted):
         return ()  # more than the text is in the line
@@ -91,7 +90,13 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
     template = shape.replace(" 0", "$_0").replace("0", "${n:uint}") + '$["$]' * bool(quoted)
     before = Envelope("alike", "the same text before each line", "", "", head=template)
     quotes = Envelope("escaped", "quotes", "", "", escapes=((b'"\n', b"\n"), (b'""', b'"')))
-    return (before, quotes) if quoted else (before,)
+    return (before, *_colours(head), *([quotes] if quoted else []))
+
+
+def _colours(head: bytes) -> tuple[Envelope, ...]:
+    """Colour codes in a text; those behind a record would be part of it."""
+    colours = tuple((colour, b"") for colour in sorted({*_COLOUR.findall(head)}))
+    return (Envelope("escaped", "colours", "", "", escapes=colours),) if colours else ()
 
 
 _HTML = {b"&quot;": b'"', b"&#x27;": b"'", b"&#39;": b"'", b"&lt;": b"<", b"&gt;": b">"}
