@@ -193,6 +193,12 @@ def test_nothing_that_a_server_runs_is_unexpected(name: str) -> None:
     assert "stopped" not in limits(run)
 
 
+def test_a_server_that_sigterm_ended_did_not_crash() -> None:
+    run = run_of("tfdata_dispatcher_stopped__tf2.21.0")
+    assert run.is_server
+    assert run.check().passed
+
+
 def test_a_server_waits_until_it_is_asked() -> None:
     """A call begins where its function is named, not at the thread's record seconds before."""
     phases = dict(run_of("ps_ps0__tf2.21.0").time.select("phase", "wall_us").rows())
@@ -300,6 +306,12 @@ def test_spawned_processes_are_told_apart_where_all_threads_are_known(
         assert run.timeline.height == 2
     else:
         assert "Several processes wrote this log" in " ".join(said.split())
+
+
+def test_processes_that_nothing_calls_ranks_are_not_compared() -> None:
+    spawned = str(path_of("spawn__tf2.20.0__record"))
+    assert json.loads(run_command("ranks", spawned, "--json").stdout)["runs"] == []
+    assert b"ranks" not in run_command("analyze", spawned).stdout
 
 
 def test_ranks_of_one_job_are_compared() -> None:

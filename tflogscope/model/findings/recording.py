@@ -17,6 +17,7 @@ from tflogscope.model.common.frames import only, rows
 from tflogscope.model.common.origin import footer_of, signal_name
 from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.executions.executions import spelled
+from tflogscope.model.executions.servers import serves
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.running import running_at
 from tflogscope.model.pipeline import Evidence
@@ -25,6 +26,8 @@ _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node ([^{}]*)\}\} ?")
 _NODES_BEFORE = re.compile(rf"^([\w.]+: )?(?:{_NODE_AROUND.pattern})+")
+# The function around one eager op, of which the program knows nothing.
+_WRAPPER = re.compile(r"\{\{function_node __wrapped__[^{}]*\}\} ?")
 _SHAPE = re.compile(r"\[(\d{1,18}(?:(?:, ?| )\d{1,18})*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
 _DESTROYS = r"^(?:Destroy|Delete)"
@@ -54,7 +57,8 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
     """Programs that an error, a signal or an exit status other than 0 ended.
 
     A program that ran ops after it had printed a traceback went on; one that ends destroys what
-    it has. Who presses Ctrl-C knows that it ended.
+    it has. Who presses Ctrl-C knows that it ended. SIGTERM is how a server ends: it never returns
+    from its join().
     """
     eager = evidence.executions.eager
     ops = rows(evidence.executions.signatures["op"], eager["signature"])
@@ -65,6 +69,8 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
         if ending.status is None and (error is None or not ending.is_last):
             continue
         if ending.signal == "SIGINT" or (error or "").startswith("KeyboardInterrupt"):
+            continue
+        if ending.signal == "SIGTERM" and serves(evidence.events):
             continue
         file, line = (None if went_on else ending.frame) or (None, 0)
         python = f"{_as_recorded(file, evidence)}:{line}" if file else None
@@ -177,7 +183,9 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
 
 def _cut(message: str) -> str:
     """A message as a sentence."""
-    message = _NODE_AROUND.sub(r"node \1 ", _NODES_BEFORE.sub(r"\1", message)).strip().rstrip(".")
+    message = _WRAPPER.sub("", message)
+    message = _NODE_AROUND.sub(r"node \1 ", _NODES_BEFORE.sub(r"\1", message)).strip()
+    message = message.removesuffix(" name:").rstrip(".")  # ops.raise_from_not_ok_status: no name
     if len(message) > _MESSAGE:
         return message[: _MESSAGE - 1] + "…"
     return f"{message}." if message else ""
@@ -236,7 +244,7 @@ def read_endings(spans: list[SourceSpan]) -> Iterator[Ending]:
     """The ending of each source that shows one which is not exit status 0."""
     for span in spans:
         footer = footer_of(span.tail)
-        text = span.tail.decode("utf-8", "replace")
+        text = _COLOURS.sub("", span.tail.decode("utf-8", "replace"))
         if footer:
             text = text[: text.rfind("\n", 0, -1) + 1]
         status = footer.get("status")
@@ -277,10 +285,12 @@ def _error(text: str, ending: Ending) -> tuple[Ending, int]:
             # AutoGraph raises the error of the user's code again, with "in user code:" before it.
             again = inner.startswith(f" {error.partition(':')[0]}: ")
             error = inner.strip() if again else error + inner
-        frame = _nearest(traceback, row.get("frames"))
-        return ending._replace(error=_COLOURS.sub("", error), frame=frame, is_last=is_last), begin
-    begin = text.rfind("\n", 0, len(text.rstrip()) or None) + 1
-    line = text[begin:].rstrip()
+        frame = _nearest(_FRAME.findall(traceback), row.get("frames"))
+        error, frame = _raised_in_cell(traceback) or (error, frame)
+        return ending._replace(error=error, frame=frame, is_last=is_last), begin
+    program_text = _pattern("own").sub("", text)
+    begin = program_text.rfind("\n", 0, len(program_text.rstrip()) or None) + 1
+    line = program_text[begin:].rstrip()
     return ending._replace(printed=None if _pattern("between").match(line) else line), begin
 
 
@@ -302,14 +312,23 @@ def _last_of(rest: str) -> str:
     return f" {last}" if last else ""
 
 
-def _nearest(traceback: str, frames: str | None) -> tuple[str, int] | None:
-    """The nearest frame that is not of something installed."""
-    own_frames = [
-        (path, int(line)) for path, line in _FRAME.findall(traceback) if not _INSTALLED.search(path)
-    ]
-    if not own_frames or frames is None:
+def _raised_in_cell(traceback: str) -> tuple[str, tuple[str, int] | None] | None:
+    """The error of a notebook's cell and its nearest frame, if who ran the notebook quotes them."""
+    header = next(reversed([*_pattern("cell").finditer(traceback)]), None)
+    if header is None:
         return None
-    return own_frames[-1] if frames == "last" else own_frames[0]
+    quoted = traceback[header.end() :]
+    errors = re.findall(rf"^{header['type']}(?::.*)?$", quoted, re.MULTILINE)
+    cell_frame = re.compile(packaged_toml("endings.toml")["cell"]["frame"], re.MULTILINE)
+    return next(reversed(errors), header["type"]), _nearest(cell_frame.findall(quoted), "last")
+
+
+def _nearest(frames: list[tuple[str, str]], nearest: str | None) -> tuple[str, int] | None:
+    """The nearest frame, the first or the last, that is not of something installed."""
+    own_frames = [(path, int(line)) for path, line in frames if not _INSTALLED.search(path)]
+    if not own_frames or nearest is None:
+        return None
+    return own_frames[-1] if nearest == "last" else own_frames[0]
 
 
 @cache
