@@ -189,7 +189,8 @@ def _lines_missing(evidence: Evidence) -> Facts:
     if error.height or left_out.height:
         return {"error": error["error"].first(), "left_out": left_out["lines"].sum()}
     asked = (evidence.recorded_as or {}).get("lines") is True
-    silent = not any(id_.startswith("python_") for id_ in events.seen)
+    # The Python of a server asks for no op: that is the limit `server`.
+    silent = not any(id_.startswith("python_") for id_ in events.seen) and not serves(events)
     return {"silent": True} if asked and silent and evidence.executions.frame.height else {}
 
 
