@@ -138,8 +138,9 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     """The spans in gaps.
 
     at, op, thread, since, begin, end, gap_at (which gap), asked (by a callback: it could be left
-    out altogether), known (the stack says so); in µs eager (what unexpected eager
-    ops take), for_callback (of others that a callback asked for), idle.
+    out altogether), known (the stack says so); in µs made (of the time before it, what made its
+    kernel), eager (what unexpected eager ops take), for_callback (of others that a callback asked
+    for), idle.
     """
     judged = evidence.unexpected["at"]
     at = evidence.spans["at"]
@@ -150,29 +151,31 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     )
     of = gaps.lazy().select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
     both = _with_next(marked, of, "gap_at")
-    both = both.filter(pl.col("at") > pl.col("last_at"))
+    both = _with_making(evidence, both.filter(pl.col("at") > pl.col("last_at")).collect()).lazy()
     other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
     by_callback = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
     # Kernels of other loops run in a graph as well.
     running = (pl.col("work_us") - pl.col("cost")).clip(0, RUNNING_US)
-    dispatch = pl.min_horizontal("gap", pl.lit(DISPATCH_US * pace))
+    # Kernels of ops with a state are not kept: each run of theirs makes one, before it begins.
+    left = (pl.col("gap") - pl.col("made")).clip(0)
+    dispatch = pl.min_horizontal(left, pl.lit(DISPATCH_US * pace))
     long = pl.col("usual_gap") > DISPATCH_US * pace
     own_pace = min(pace, _MOST_PACE)
     call = pl.when("is_call").then(_CALL_US * own_pace).otherwise(_OP_US * own_pace)
-    idle = pl.when(long).then((pl.col("gap") - call).clip(0)).otherwise(0.0)
     of_eager = pl.when("judged").then(dispatch).otherwise(0.0)
+    idle = pl.when(long).then((left - pl.max_horizontal(call, of_eager)).clip(0)).otherwise(0.0)
     # Half of what Keras itself does between two steps comes before its callbacks.
     before_callbacks = pl.when("after_call").then(_KERAS_US * own_pace / 2).otherwise(0.0)
     asked_gap = (pl.col("gap") - before_callbacks).clip(0)
     both = both.with_columns(all_of_it=asked_gap + pl.col("work_us"))
     return both.select(
         *("at", "op", "gap_at", "thread", "since", "begin", "end"),
-        "saved",
+        *("saved", "made"),
         asked=by_callback,
         known=by_callback & pl.col("known"),
         called=pl.col("fit") & other_call,
         eager=pl.when("judged")
-        .then(pl.when("fit").then("all_of_it").otherwise(of_eager + running))
+        .then(pl.when("fit").then("all_of_it").otherwise(of_eager + pl.col("made") + running))
         .otherwise(0.0),
         for_callback=pl.when(by_callback & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
         idle=pl.when(~by_callback)
@@ -264,9 +267,10 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         facts = {
             "behind": behind["op"],
             "constant": behind["op"] == "_EagerConst",
-            **_filled(evidence, _inside(evidence, mine), mine),
+            **_filled(_inside(evidence, mine), mine, float(spans["made"].sum())),
             "idle": AVOIDABLE,
-            **_waits(evidence, spans["at"], per["idle"]),
+            "between": per["idle"],
+            **_waits(evidence, spans.filter(pl.col("idle") > 0)["at"], per["idle"]),
             "of_keras": bool(mine["of_keras"][0]),
             "by_callback": bool(spans["known"].any()),
             "called": int(spans["called"].sum()),
@@ -281,15 +285,17 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
 
 
 def _waits(evidence: Evidence, at: pl.Series, idle: float) -> dict[str, Any]:
-    """Whether the gaps before spans are a wait for the most, and for how long Python computed."""
+    """Whether the gaps before spans are a wait for the most, and for how long Python computed.
+
+    In gaps too short for a line of `record` nothing is a wait.
+    """
     spans = evidence.computed
     if spans.is_empty():
         return {"waits": False}
     mine = only(spans, is_among(spans["at"], at))
-    computed, waited = (float(mine[name].sum()) for name in ("computed", "waited"))
+    gap, waited = (float(mine[name].sum()) for name in ("gap", "waited"))
     # Not all of these gaps is idle: what eager ops and the loop itself take is left out of that.
-    ran = idle * computed / (computed + waited or 1.0)
-    return {"waits": waited > idle / 2, "ran": ran}
+    return {"waits": 2 * waited > gap, "ran": idle * (1 - waited / (gap or 1.0))}
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
@@ -301,31 +307,35 @@ def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
     return only(ops, ops["time"] < until)
 
 
-def _time_of_making(evidence: Evidence, gaps: pl.DataFrame) -> float:
-    """How much of the gaps of one thread, in µs, went into making functions and eager kernels.
+def _with_making(evidence: Evidence, spans: pl.DataFrame) -> pl.DataFrame:
+    """Spans, with made: how much of the gap before each, in µs, made functions and eager kernels.
 
     The log's own stack traces are left out.
     """
 
-    def within(spans: pl.DataFrame, begin: str, end: str) -> float:
-        mine = spans.filter(thread=gaps["thread"][0]).drop_nulls([begin, end])
-        since, until = _windows(gaps)
-        covered = covered_within(mine[begin].to_numpy(), mine[end].to_numpy(), since, until)
-        return float(covered.sum())
+    def within(work: pl.DataFrame, begin: str, end: str, mine: pl.DataFrame) -> Integers:
+        of_thread = work.filter(thread=mine["thread"][0]).drop_nulls([begin, end])
+        since, until = mine["since"].to_numpy(), mine["begin"].to_numpy()
+        return covered_within(of_thread[begin].to_numpy(), of_thread[end].to_numpy(), since, until)
 
-    made = within(evidence.instantiations.spans, "time", "end_time")
-    return max(made - within(read_stack_traces(evidence.events), "since", "until"), 0.0)
+    def made(mine: pl.DataFrame) -> pl.DataFrame:
+        kernels = within(evidence.instantiations.spans, "time", "end_time", mine)
+        traces = within(read_stack_traces(evidence.events), "since", "until", mine)
+        return mine.with_columns(made=pl.Series(kernels - traces, dtype=pl.Float64).clip(0))
+
+    parts = [made(mine) for mine in spans.partition_by("thread", maintain_order=True)]
+    return pl.concat(parts) if parts else spans.with_columns(made=pl.lit(0.0))
 
 
 def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers]:
     return gaps["last_end"].to_numpy(), gaps["begin"].to_numpy()
 
 
-def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[str, Any]:
+def _filled(ops: pl.DataFrame, gaps: pl.DataFrame, made: float) -> dict[str, Any]:
     """What ran eagerly in the gaps of a function, and who can have asked for it."""
     if ops.is_empty():
         return {}
-    time, made = total(ops["cost"]), _time_of_making(evidence, gaps)
+    time = total(ops["cost"])
     callback: list[str] = []
     if gaps["of_keras"][0]:
         never = pl.col("judged_by").is_in(causes_that_count("never"))
