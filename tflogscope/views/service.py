@@ -27,7 +27,7 @@ def service_section(facts: Summary) -> Iterator[doc.Node]:
     rest = f" ({_SHOWN} of {len(latencies)}; all: --json)" if len(latencies) > _SHOWN else ""
     table = doc.Table(_COLUMNS, latencies, "Latency by function", "service-table", tools=True)
     both = doc.Brief([doc.Table(_COLUMNS, latencies[:_SHOWN])]), doc.Full(lambda: [table])
-    yield doc.Section("Latency", both, "service", brief=f", all calls of a function{rest}")
+    yield doc.Section("Latency", both, "service", brief=f", all calls on these threads{rest}")
 
 
 def _rate(per_second: float | None) -> str | None:

@@ -185,9 +185,9 @@ RETRACE_WARNINGS = ("retrace_warning", "retrace_warning_absl", "retrace_warning_
 
 
 def retrace_warnings(events: Events) -> pl.DataFrame:
-    """TensorFlow's warnings that a function is traced again and again: function, traced."""
+    """TensorFlow's warnings that a function is traced again and again: at, function, traced."""
     warned = events.messages(*RETRACE_WARNINGS).drop_nulls("function")
-    return warned.select("traced", function=pl.col("function").str.extract(r"([^.]+)$", 1))
+    return warned.select("at", "traced", function=pl.col("function").str.extract(r"([^.]+)$", 1))
 
 
 def _warned(functions: pl.DataFrame, events: Events) -> pl.Expr:

@@ -72,6 +72,13 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     firsts = firsts.filter(
         pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
     )
+    # TensorFlow counts by the code of a function, which several functions may share.
+    warned = retrace_warnings(evidence.events).join_asof(
+        firsts.select("at", "function", "python_function").sort("at"),
+        on="at",
+        by="function",
+        check_sortedness=False,
+    )
     for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
         "python_function"
     ):
@@ -79,7 +86,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         if _is_of_library(why, traces):
             continue
         function = str(traces["function"][0])
-        warnings = retrace_warnings(evidence.events).filter(function=function).height
+        warnings = warned.filter(python_function=traces["python_function"][0]).height
         yield _again(evidence, traces, function, {**why, "why": why, "warnings": warnings})
 
 

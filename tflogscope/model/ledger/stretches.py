@@ -349,14 +349,16 @@ class _Thread:
     def _loops(self) -> tuple[Integers, Integers]:
         """When the thread was in a loop: begins and ends of its ops with the gaps before them.
 
-        The first trace and call of a Python function are of no loop, the later ones may be (threads
-        that call at once each instantiate the function); nor is the first run of an op that makes a
-        primitive, nor what makes variables, nor what comes before the calls of a thread that calls
-        in a loop.
+        The first trace and call of a Python function are of no loop (threads that call at once each
+        instantiate the function), nor are those of a later trace that is called again and again:
+        however long the program runs, it is made once. Those of other traces may be. Nor is the
+        first run of an op that makes a primitive, nor what makes variables, nor what comes before
+        the calls of a thread that calls in a loop.
         """
         of = self._of
-        names = of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
-        of_first = pl.col("name").is_in(names)
+        names = of.python_functions.filter(pl.col("traces") == 1)["name"]
+        often = of.calls.filter(pl.len().over("name") >= LEAST)["name"]
+        of_first = pl.col("name").is_in(pl.concat([names, often]).implode())
         called = of.calls.lazy().filter(of_first)
         made_by = called.join(
             of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
