@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +76,17 @@ def test_a_run_ends_where_record_says_that_the_program_ended(tmp_path: Path) -> 
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("log", "repeats"), [("functions_called_again", False), ("functions_of_one_code", True)]
+)
+def test_a_trace_that_is_called_four_times_is_made_once(log: str, repeats: bool) -> None:
+    ledger = run_of(f"{log}__tf2.20.0__record").ledger
+    made = ledger.filter(owner="retraced").filter(
+        pl.col("phase").is_in(["graph-passes", "first-runs"])
+    )
+    assert made["repeats"].unique().to_list() == [repeats]
+
+
 def test_a_log_of_another_recorder_begins_with_its_first_record() -> None:
     run = run_of("retrace__tf2.20.0__vlog2")
     assert run.time["wall_us"].sum() == pytest.approx(run.summary.recorded.wall_us, abs=1)

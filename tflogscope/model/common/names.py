@@ -44,6 +44,8 @@ ONEDNN_ON = ("onednn_on", "onednn_on_util")
 
 PRODUCTS, FUNCTION_CALLS, NEXT = ops_of("product"), ops_of("function"), ops_of("next")
 UPDATES, CHECKPOINTS = ops_of("update"), ops_of("checkpoint")
+SAVING = "<saving>"
+"""A frame of TensorFlow or Keras that writes or reads a file of a model."""
 IDLE_OPS, DATA_SERVICE = ops_of("idle"), ops_of("data-service")
 PYTHON_OPS, PYTHON_OP = ops_of("python"), "EagerPyFunc"
 """`tf.py_function` alone runs eager ops; others get arrays of NumPy."""

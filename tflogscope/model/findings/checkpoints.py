@@ -8,13 +8,11 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import holds, is_among
-from tflogscope.model.common.names import CHECKPOINTS, UPDATES
+from tflogscope.model.common.names import CHECKPOINTS, SAVING, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_spans
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
-SAVING = "<saving>"
-"""A frame of TensorFlow or Keras that writes or reads a file of a model."""
 _OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
 _WORTH = threshold("loop.worth")
 _MUCH = threshold("checkpoints.most_times")
@@ -50,10 +48,18 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
     most_gap = pl.min_horizontal("gap", _MUCH * pl.col("usual_gap"))
     most_op = pl.min_horizontal(op, _MUCH * op.median().over("before", "op"))
     loop = pl.col("again") & pl.col("is_call").any().over("thread")
+    if with_calls and not has_ops:
+        # Python writes such a file in one of many gaps, each between ops that read variables.
+        spans = spans.with_columns(spent=pl.col("gap") + op)
+        of_file = spans.filter(written).group_by("thread", "session").agg(pl.col("spent").sum())
+        usual = float(of_file.select(pl.col("spent").median()).item() or 0.0)
+        share = (_MUCH * usual / pl.col("spent").sum().over("thread", "session")).clip(0, 1)
+        most_gap, most_op, loop = pl.col("gap") * share, op * share, pl.lit(value=True)
     mine = spans.filter(loop if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select((most_gap + most_op).sum()).item())
     whole = float(mine.select((pl.col("gap") + op).sum()).item())
-    others = max(evidence.loop_time - took, 0.0)
+    of_loops = mine.filter("again", ~pl.col("once")).select((pl.col("gap") + op).sum()).item()
+    others = max(evidence.loop_time - float(of_loops), 0.0)
     if took <= _WORTH * others:
         return
     steps, at = int(spans["is_call"].sum()), spans.filter(pl.col("save") | pl.col("marked"))["at"]

@@ -15,12 +15,11 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
-from tflogscope.model.findings.checkpoints import SAVING
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, RUNNING_US, Finding, most, total
 from tflogscope.model.findings.loops import python_of_data
 from tflogscope.model.ledger.services import serving_threads

@@ -32,7 +32,7 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.intervals import covered_within, first_open
-from tflogscope.model.common.names import NEXT
+from tflogscope.model.common.names import NEXT, SAVING
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import footer_of, read_moment
 from tflogscope.model.costs.first_calls import compile_times
@@ -375,7 +375,7 @@ class _Thread:
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
         # Of a pause that is far longer than such gaps are nothing repeats; disks vary by as much.
-        saved = self._items.filter(phase="checkpoint")["at"]
+        saved = pl.concat([self._items.filter(phase="checkpoint")["at"], of.asked_by(SAVING)])
         paused = pl.col("gap") > _PAUSE * pl.col("most_gap")
         paused &= ~pl.col("at").is_in(saved.implode())
         follows = (in_turn | (pl.col("op") == pl.col("before"))) & ~paused
