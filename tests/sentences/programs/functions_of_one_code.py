@@ -1,4 +1,4 @@
-"""Four functions of one code are each traced for two shapes, which come in turn: TURNS times, or as often as is told."""
+"""Four functions of one code are each traced for two shapes, which come in turn: TensorFlow counts by the code."""
 import sys
 
 import tensorflow as tf

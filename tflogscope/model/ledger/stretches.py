@@ -350,15 +350,17 @@ class _Thread:
         """When the thread was in a loop: begins and ends of its ops with the gaps before them.
 
         The first trace and call of a Python function are of no loop (threads that call at once each
-        instantiate the function), nor are those of a later trace that is called again and again:
-        however long the program runs, it is made once. Those of other traces may be. Nor is the
-        first run of an op that makes a primitive, nor what makes variables, nor what comes before
-        the calls of a thread that calls in a loop.
+        instantiate the function), nor are those of a trace that the program comes back to after
+        another one: it is kept, however long the program runs. Those of other later traces may be.
+        Nor is the first run of an op that makes a primitive, nor what makes variables, nor what
+        comes before the calls of a thread that calls in a loop.
         """
         of = self._of
         names = of.python_functions.filter(pl.col("traces") == 1)["name"]
-        often = of.calls.filter(pl.len().over("name") >= LEAST)["name"]
-        of_first = pl.col("name").is_in(pl.concat([names, often]).implode())
+        turns = of.calls.drop_nulls("python_function").sort("begin_at")
+        turns = turns.with_columns(turn=pl.col("name").rle_id().over("python_function"))
+        back = turns.filter(pl.col("turn").n_unique().over("name") > 1)["name"]
+        of_first = pl.col("name").is_in(pl.concat([names, back]).implode())
         called = of.calls.lazy().filter(of_first)
         made_by = called.join(
             of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
