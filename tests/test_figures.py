@@ -164,9 +164,9 @@ def test_a_later_call_has_one_time(name: str) -> None:
     assert both["later_us"].to_list() == pytest.approx(both["us"].to_list(), abs=0.001)
     if step := run.diff(run)["step"]:
         of_step = calls.filter("later", function=step["function"])
-        assert step["before_us"] <= of_step["us"].max()
+        assert step["us_before"] <= of_step["us"].max()
         if of_step["function_uid"].n_unique() == 1:
-            (in_diff, on_screen) = step["before_us"], both.filter(function=step["function"])["us"]
+            (in_diff, on_screen) = step["us_before"], both.filter(function=step["function"])["us"]
             assert in_diff in [pytest.approx(us, abs=0.001) for us in on_screen]
 
 

@@ -78,11 +78,15 @@ def test_a_run_ends_where_record_says_that_the_program_ended(tmp_path: Path) -> 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("log", "repeats"),
-    [("functions_of_one_code__tf2.20.0__record", False), ("scale__tf2.20.0", True)],
+    [
+        ("sentences/logs/functions_of_one_code__tf2.20.0__record.log.zst", False),
+        ("difference/scale__tf2.20.0__record.log.zst", True),
+    ],
 )
 def test_a_trace_that_the_program_comes_back_to_is_made_once(log: str, repeats: bool) -> None:
     """Two shapes that come in turn; and ten rates, four steps of each."""
-    made = run_of(log).ledger.filter(pl.col("phase") == "graph-passes", owner="retraced")
+    run = tflogscope.open_log(Path(__file__).parent / log)
+    made = run.ledger.filter(pl.col("phase") == "graph-passes", owner="retraced")
     assert made["repeats"].unique().to_list() == [repeats]
 
 
