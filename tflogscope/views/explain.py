@@ -69,7 +69,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if what == "at":
         runs = sum(op["runs"] for op in facts["ops"])
         if facts["itself"] < runs:
-            took = f" ({duration(facts['itself_us'])})" if facts["itself_us"] else ""
+            took = f" ({duration(facts['steady_us'])})" if facts["steady_us"] else ""
             others = runs - facts["itself"]
             text = f"{facts['itself']:,} directly{took}, {others:,} through code it calls"
             yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")

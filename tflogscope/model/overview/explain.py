@@ -139,7 +139,7 @@ class Explainer:
         return facts | {
             "ops": _asked(executions),
             "itself": directly.height,
-            "itself_us": round_time(of_ops),
+            "steady_us": round_time(of_ops),
         }
 
     def _run_by(self, executions: pl.DataFrame) -> list[str]:
