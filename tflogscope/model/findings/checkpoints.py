@@ -87,7 +87,7 @@ def _count_files(evidence: Evidence, spans: pl.DataFrame) -> tuple[int, int]:
     """How often Python began to write a file, or to read one, which then updates variables.
 
     Where Keras 3 saves an optimizer it makes another one, whose variables are updated, too
-    (`_walk_saveable` of keras/src/saving/saving_lib.py).
+    (`get_attr_skipset` of keras/src/saving/saving_lib.py).
     """
     began = ~pl.col("last").fill_null(value=False)
     by_saving = evidence.asked_by(f"^{SAVING}")
