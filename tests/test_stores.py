@@ -388,6 +388,16 @@ def test_two_processes_at_one_time_are_two_runs(
     assert "Run 2 of 2 (their times overlap)" in printed(["analyze", str(tmp_path)], capsys)
 
 
+def test_a_store_of_another_name_for_repeated_time_is_read(tmp_path: Path) -> None:
+    collect(name_runs([str(path_of(MLP))], None, TAKEN), str(tmp_path / "s"), Here(), VERSION)
+    (file,) = (tmp_path / "s" / "avoidable").rglob("*.parquet")
+    written = pl.read_parquet(file)
+    written.rename({"repeats_us": "in_loops_us"}).write_parquet(file)
+    (name,) = tflogscope.open_store(tmp_path / "s").done["run"]
+    read = tflogscope.open_store(tmp_path / "s").run(name).avoidable
+    assert read["repeats_us"].equals(written["repeats_us"])
+
+
 def test_a_store_of_version_4_is_read() -> None:
     old = tflogscope.open_store(Path(__file__).parent / "stores" / "version4")
     name = "eager_basics__tf2.13.1__vlog2"

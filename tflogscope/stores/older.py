@@ -1,6 +1,7 @@
 """Tables of stores of an older schema version, in the columns of today.
 
-Version 4 had no `ledger`, and `work_us` of its sums was what is `steady_us` today.
+Version 4 had no `ledger`, and `work_us` of its sums was what is `steady_us` today. Stores of 0.3.0
+have version 5, and call `repeats_us` of `avoidable` `in_loops_us`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _SUMS = ("ops", "functions", "nodes")
 def in_todays_columns(table: str, frame: pl.LazyFrame, version: int) -> pl.LazyFrame:
     """A table of a run of some version, after its column `run`."""
     if version == SCHEMA_VERSION:
-        return frame
+        renamed = {"in_loops_us": "repeats_us"} if table == "avoidable" else {}
+        return frame.rename(renamed, strict=False)
     unknown = pl.lit(None, pl.Float64)
     if table == "avoidable":
         return frame.select("run", repeats_us=unknown)
