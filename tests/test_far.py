@@ -314,12 +314,19 @@ def test_processes_that_nothing_calls_ranks_are_not_compared() -> None:
     assert b"ranks" not in run_command("analyze", spawned).stdout
 
 
+def test_steps_whose_onednn_lines_came_late_are_not_compared() -> None:
+    log = str(LOGS / "mpich_ranks__tf2.21.0.log.zst")
+    (facts,) = json.loads(run_command("ranks", log, "--json").stdout)["runs"]
+    assert [rank["rank"] for rank in facts["ranks"]] == ["0", "1"]
+    assert facts["differences"] == []
+
+
 def test_ranks_of_one_job_are_compared() -> None:
     mixed = str(LOGS / "ps_mixed__tf2.21.0.log.zst")
     facts = json.loads(run_command("ranks", mixed, "--json").stdout)["runs"]
     (workers,) = facts
     assert [each["rank"] for each in workers["ranks"]] == ["process worker0", "process worker1"]
-    assert not [each for each in workers["differences"] if each["what"] != "problem"]
+    assert workers["differences"] == []
 
 
 def test_spawned_processes_are_told_apart_by_the_calls_of_their_threads() -> None:
