@@ -23,6 +23,7 @@ from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.common.source_text import line_with
 from tflogscope.model.executions.executions import with_places
+from tflogscope.model.findings.convolutions import convolution_findings
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, most
 from tflogscope.model.findings.gaps import between_findings
@@ -210,6 +211,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from loop_findings(evidence, training["at"])
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
+    yield from convolution_findings(evidence)
     yield from verbose_findings(evidence)
     yield from warning_findings(evidence)
 
