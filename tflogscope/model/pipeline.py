@@ -37,7 +37,7 @@ METRIC_UPDATE = "metric-update"
 """The rule of causes that fits a metric's update_state."""
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost", "work_us", "call", "thread", "dispatch"),
-    *("cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
+    *("device", "cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
 

@@ -257,8 +257,13 @@ class Costs:
         row = pl.Series("row", where(is_wait), dtype=pl.UInt32)
         waits = rows(frame[["signature", *_SPAN]], row).with_columns(row)
         runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])
+        # Functions that fetch an element for another device wait (multi_device_iterator_ops.py).
+        fetches = self._executions.signatures["op"].str.contains(f"{NEXT}|^RemoteCall$")
+        waits_itself = is_among(
+            runs["step_row"], frame["step_row"].filter(fetches[frame["signature"]]).drop_nulls()
+        )
         steps = (
-            only(runs, rows(of_data, runs["step_row"]).fill_null(value=False))
+            only(runs, rows(of_data, runs["step_row"]).fill_null(value=False) & ~waits_itself)
             .group_by("step_row")
             .agg(pl.col("steady_us").sum(), pl.min("time", "at"), pl.max("end_time", "end_at"))
         )

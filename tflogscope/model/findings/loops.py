@@ -24,6 +24,7 @@ from tflogscope.model.common.frames import (
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
+from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans, most
 from tflogscope.model.findings.pipelines import rebuilt
@@ -330,16 +331,18 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.known("work_us"), pl.Series(row))
     names = ["at", "time", "end_time", "thread", "status", "call"]
-    nodes = rows(frame[names], row).with_columns(took.alias("wait"), eager=False)
+    device = spelled(evidence.timeline.columns("device", rows=pl.Series(row)))
+    nodes = rows(frame[names], row).hstack(device).with_columns(took.alias("wait"), eager=False)
     # The program waits on the thread that called.
     calls = evidence.calls.select(pl.col("call").cast(pl.UInt32), of="thread").drop_nulls("call")
     calls = first_of_each(calls, "call")
     nodes = looked_up(nodes, calls, "call").with_columns(thread=pl.coalesce("of", "thread"))
-    nodes = nodes.drop("call", "of")
-    waited = eager.select(*names[:-1], wait="cost", eager=True)
-    every = pl.concat([waited, nodes.cast({"status": pl.String})]).drop_nulls(["at", "wait"])
+    waited = eager.select(*names[:-1], "device", wait="cost", eager=True)
+    every = pl.concat([waited, nodes.cast({"status": pl.String}).select(waited.columns)])
+    every = every.drop_nulls(["at", "wait"])
     both = every.sort("at")
-    is_usual = both["wait"] <= _PAUSE * (both.select(pl.median("wait")).item() or 0.0)
+    # A replica's element is there when that of the first one is.
+    is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
     fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
     again = fills.height >= LEAST and stages.height
     if again and stages["steady_us"][0] >= _STAGE * float(both["wait"].sum()):

@@ -372,7 +372,11 @@ class _Thread:
         spans = self._own(of.spans).filter(~pl.col("once"))
         cold = pl.col("op").is_first_distinct() & (pl.col("work_us") - pl.col("cost") > _COLD_US)
         eager = self._items.filter(phase="eager")["at"]
-        first = pl.concat([first, spans.filter(cold & pl.col("at").is_in(eager.implode()))["at"]])
+        # Each replica has an iterator, whose first element is waited for while buffers are filled.
+        is_first = pl.struct("op", "device").is_first_distinct()
+        fills = of.eager.filter(pl.col("op").str.contains(NEXT) & is_first)
+        cold = spans.filter(cold & pl.col("at").is_in(eager.implode()))["at"]
+        first = pl.concat([first, cold, fills["at"]])
         # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
