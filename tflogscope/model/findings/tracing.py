@@ -218,15 +218,21 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     package = _PACKAGE.search(place[0]) if place else None
     different, signature = list[dict[str, Any]](), _signature(arguments)
-    predicts = str(traces["function"][0]) in KERAS_PREDICT
+    function = str(traces["function"][0])
+    uses = {
+        "defined": defined,
+        "predicts": function in KERAS_PREDICT,
+        "keras": function in KERAS_STEPS,
+        "batched": bool(evidence.eager["op"].str.contains("BatchDataset").any()),
+    }
     for name in dict.fromkeys(name for argument in arguments for name in argument):
         values = [argument.get(name, _NOTHING[1]) for argument in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
             how = changed(name, steps)
             xla = "shape" in how and _is_compiled(traces)
-            how |= {"defined": defined, "xla": xla, "predicts": predicts}
-            different.append({**how, "signature": None if different else signature})
+            how |= {"xla": xla, "signature": None if different else signature}
+            different.append(how | uses)
     made = recorded["object"].n_unique()
     return {
         "changed": different,
@@ -412,9 +418,9 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
     `values`: they as text; and, at most one of them, what to change: `number` (int or float),
     `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` and `kinds`
     (of tensors), `elements` (of an iterator or a structure, whose shapes change; `lengths`:
-    `lengths_vary`), `numbers` (of a list or dictionary; `items`: those of the dictionary that
-    change), `object` (the class of objects that are made again and again), `none` (a value is
-    there or isn't).
+    `lengths_vary`), `open` (of sparse and ragged tensors, whose sizes change), `numbers` (of a list
+    or dictionary; `items`: those of the dictionary that change), `object` (the class of objects
+    that are made again and again), `none` (a value is there or isn't).
     """
     tensors = [match for match in map(_TENSOR.fullmatch, values) if match]
     if len(tensors) == len(values):
@@ -446,7 +452,8 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
     if len(kinds) > 1 and None not in kinds:
         return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", value) for value in values}) == 1:
-        return {"elements": True, "lengths": lengths_vary(values)}
+        fact = "open" if kinds <= {"SparseTensor", "RaggedTensor"} else "elements"
+        return {fact: True, "lengths": lengths_vary(values)}
     if len({_INSIDE.sub("", _ALIKE.sub(_apart, value)) for value in values}) == 1:
         items = dict.fromkeys(item for value in values for item in _ITEM.findall(value))
         names = Counter(name for name, _ in items)

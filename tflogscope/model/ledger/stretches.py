@@ -375,8 +375,8 @@ class _Thread:
         # Each replica has an iterator, whose first element is waited for while buffers are filled.
         is_first = pl.struct("op", "device").is_first_distinct()
         fills = of.eager.filter(pl.col("op").str.contains(NEXT) & is_first)
-        cold = spans.filter(cold & pl.col("at").is_in(eager.implode()))["at"]
-        first = pl.concat([first, cold, fills["at"]])
+        warm_ups = spans.filter(cold & pl.col("at").is_in(eager.implode()))
+        first = pl.concat([first, warm_ups["at"], fills["at"]])
         # Of a function that is called here and there its calls repeat, and no gap before others.
         again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
