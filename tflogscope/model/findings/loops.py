@@ -111,7 +111,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "wait": wait,
         "unread": not slow,
         "prefetch": lacks_prefetch,
-        "saved": AVOIDABLE if stake and not wide else None,
+        "hidden" if stake > wait else "saved": AVOIDABLE if stake and not wide else None,
     }
     inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
     named = inner.filter(~pl.col("judged_by").is_in(causes_that_count("never")))
