@@ -50,6 +50,12 @@ def test_an_op_in_graphs_alone_says_what_made_its_kernel() -> None:
     assert sum(entry["count"] for entry in facts["primitives"]) == ran.height
 
 
+def test_calls_that_overlap_are_each_counted() -> None:
+    facts = run_of("threads_overlap__tf2.23.0.dev20261026__record").explain(op="MatMul")
+    [function] = facts["graph"]["functions"]
+    assert function["calls"] == function["runs"] == 61
+
+
 def test_what_was_not_rewritten_has_its_reason() -> None:
     run = run_of(FIT)
     facts = run.explain(op="AddV2")

@@ -223,7 +223,7 @@ class Explainer:
                 "why": rules[str(cause)].why if cause in rules else None,
                 "ops": _texts(here["op"]),
                 **_counted(here),
-                "calls": here["call"].drop_nulls().n_unique(),
+                "calls": max(here["call"].drop_nulls().n_unique(), self._calls_of(here)),
                 "first_call_line": self._call_line(here["call"].min()),
                 "lines": here["line"].head(_LINES).to_list(),
             }
@@ -232,6 +232,11 @@ class Explainer:
             )
         ]
         return {**_counted(runs), "functions": functions, "kernels": self._kernels(runs)}
+
+    def _calls_of(self, runs: pl.DataFrame) -> int:
+        """How often the functions of these runs were called: threads call at the same time."""
+        called = runs["function_uid"].drop_nulls().unique().implode()
+        return int(self._executions.filter(kind="call")["function_uid"].is_in(called).sum())
 
     def _call_line(self, call: object) -> int | None:
         if call is None:
