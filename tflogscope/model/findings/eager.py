@@ -270,7 +270,8 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
         at = _with_reads(evidence, ops)
     elif id_ == "eager-steady-state":
         whole = _with_variables(evidence, at)
-        at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(UPDATES).any())
+        assigns = whole["op"].str.contains(f"{UPDATES}|Summary")  # NumPy can do neither
+        at, facts["assigns"] = whole["at"], bool(assigns.any())
         places = evidence.lines.begun_at(ops["at"]).drop_nulls().n_unique()
         facts["ran"] = {"count": ops.height, "places": places if places > 1 else 0}
     claims = [claim_overhead(evidence, at, of_keras=of_keras)] if took is not None else []
