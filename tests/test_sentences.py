@@ -131,6 +131,7 @@ LONG = {
     "graph_dtypes__tf2.20.0": "Names four ops.",
     "onednn_refused": "Quotes what oneDNN printed.",
     "own_metric__tf2.22.0rc0__record": "Says all that there is to say without problems.",
+    "predicts_in_callback__tf2.20.0__record": "Is unsure on a busy machine.",
 }
 """Logs whose verdicts don't fit into two lines of a terminal, and why."""
 

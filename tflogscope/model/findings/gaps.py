@@ -15,13 +15,12 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, PYTHON_OPS, SAVING
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, RUNNING_US, Finding, most, total
-from tflogscope.model.findings.loops import python_of_data
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US
@@ -37,6 +36,7 @@ _CALL_US = DISPATCH_US / 2
 _OP_US = threshold("between-steps.op")
 _UNKNOWN_PACE = threshold("between-steps.unknown_pace")
 _MOST_PACE = threshold("between-steps.most_pace")
+_EVERY = pl.lit(value=True)
 
 
 class Gaps(NamedTuple):
@@ -183,6 +183,17 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     ).collect()
 
 
+def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
+    """When Python code of tf.data ran: begins and ends."""
+    executions = evidence.executions
+    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
+    ran = executions.frame.filter(is_python[executions.frame["signature"]])
+    ran = ran.drop_nulls(["step_row", "end_time"])
+    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
+    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
+    return begin, end
+
+
 @once
 def measure_gaps(evidence: Evidence) -> pl.DataFrame:
     """What the gaps of each function could save.
@@ -216,15 +227,17 @@ def measure_gaps(evidence: Evidence) -> pl.DataFrame:
     return per.with_columns(idle=idle).drop("held", "gap", "usual", "gaps").collect()
 
 
-def claim_gaps(evidence: Evidence, stake: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Claim `eager` or `idle` of the gaps of functions (rows of `measure_gaps`).
+def claim_gaps(
+    evidence: Evidence, stake: pl.DataFrame, column: str, held: pl.Expr = _EVERY
+) -> pl.DataFrame:
+    """Claim `eager` or `idle` of the gaps of functions (rows of `measure_gaps`) that hold.
 
     Each span in a gap has what it added to that: of what a callback asked for all, else the gap
     before it.
     """
     gaps, spans = read_gaps(evidence)
     names = stake.filter(pl.col(column) > 0)["name"]
-    gaps = gaps.filter(pl.col("name").is_in(names.implode()))
+    gaps = gaps.filter(pl.col("name").is_in(names.implode()) & held)
     of_ops = pl.col("of_ops")
     added = {
         "eager": pl.col("eager") + pl.when(of_ops).then("for_callback").otherwise(0.0),

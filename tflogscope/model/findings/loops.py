@@ -12,7 +12,6 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import (
-    Integers,
     first_of_each,
     holds,
     is_among,
@@ -27,6 +26,7 @@ from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans, most
+from tflogscope.model.findings.gaps import python_of_data
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
@@ -304,17 +304,6 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
     held = more.select("thread", "end", "us", begin="since")
     claimed = sum(float(layer["us"].sum()) for layer in claims)
     return [held] if float(held["us"].sum()) > claimed else claims
-
-
-def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
-    """When Python code of tf.data ran: begins and ends."""
-    executions = evidence.executions
-    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
-    ran = executions.frame.filter(is_python[executions.frame["signature"]])
-    ran = ran.drop_nulls(["step_row", "end_time"])
-    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
-    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
-    return begin, end
 
 
 @once

@@ -14,6 +14,7 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATA_SERVICE, DATASET, MAKE_ITERATOR, NEXT
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, Finding
+from tflogscope.model.findings.gaps import claim_gaps, measure_gaps, read_gaps
 from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
 
@@ -167,21 +168,26 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     keras = _keras_method(evidence.calls.filter(called), evidence)
     waits = _waits_of_service(evidence, builds, again)
     at = builds["at"].explode()
+    callback = bool(is_among(at, evidence.asked_by(CALLBACK)).all())
     facts = {
         "builds": builds.height,
         "elements": int(builds["elements"].sum()) or None,
         "iterators": every.height,
         "traced": int((of_build > 0).sum()) or None,
         "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
-        "waited" if waits.height else "took": AVOIDABLE,
+        "waited" if waits.height else "around" if callback and keras else "took": AVOIDABLE,
         "service": waits.height > 0,
         "package": builds["package"][0],
         "keras": keras,
         "batch": _METHODS.get(keras or ""),
         "predicts": keras == "predict",
-        "callback": bool(is_among(at, evidence.asked_by(CALLBACK)).all()),
+        "callback": callback,
     }
     claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64)), waits]
+    if callback and keras:  # a callback that runs less often leaves out all of these gaps
+        stake, spans = measure_gaps(evidence).filter("fit"), read_gaps(evidence).spans
+        held = pl.col("at").is_in(spans["gap_at"].filter(is_among(spans["at"], at)).implode())
+        claims += [claim_gaps(evidence, stake, column, held) for column in ("idle", "eager")]
     return Finding(
         "pipeline-rebuilt", "the data", builds.height, None, at.to_list(), facts, claims=claims
     )
