@@ -26,7 +26,7 @@ from pathlib import Path
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
-    import zstandard as zstd
+    from backports import zstd
 
 NAIVE = Path(__file__).with_name("naive.py")
 EXECUTOR = r"executor\.cc:[0-9]+\] (Process node|Synchronous kernel done|Async kernel done): [0-9]+"

@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 import tflogscope
+from tflogscope.sources.decompress import zstd_module
 
 Event = dict[str, Any]
 
@@ -96,9 +97,8 @@ def unpacked(path: Path) -> bytes:
     data = path.read_bytes()
     if path.suffix != ".zst":
         return data
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    whole: bytes = zstd_module().decompress(data)
+    return whole
 
 
 # ---- eager --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from tflogscope.views.report.page import report_page
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
-    import zstandard as zstd
+    from backports import zstd
 
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / "sample_logs"

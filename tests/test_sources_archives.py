@@ -7,7 +7,6 @@ import gzip
 import lzma
 import random
 import struct
-import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -17,18 +16,14 @@ from pathlib import Path
 import pytest
 
 from tflogscope.sources.block import LINE_CAP, SourceAccount
-from tflogscope.sources.decompress import codec_of
+from tflogscope.sources.decompress import codec_of, zstd_module
 from tflogscope.sources.discover import find_sources
 
 
 def compress_zstd(data: bytes) -> bytes:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
-    import zstandard
-
-    return zstandard.ZstdCompressor(write_checksum=True).compress(data)
+    zstd = zstd_module()
+    compressed: bytes = zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
+    return compressed
 
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from tflogscope.errors import OutputError, cannot_write
+from tflogscope.sources.decompress import zstd_module
 
 
 class LogFile:
@@ -104,12 +104,5 @@ def packing(raw: BinaryIO, suffix: str) -> BinaryIO:
 
         return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=3, fileobj=raw, mtime=0))
     if suffix == ".zst":
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-
-            return cast("BinaryIO", zstd.ZstdFile(raw, "wb"))
-        import zstandard
-
-        writer = zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
-        return cast("BinaryIO", writer)
+        return cast("BinaryIO", zstd_module().ZstdFile(raw, "wb"))
     return raw

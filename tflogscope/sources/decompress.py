@@ -14,13 +14,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
-
-if TYPE_CHECKING:
-    from zstandard import ZstdDecompressor
 
 MAGIC_SIZE = 16
 """Bytes of the beginning that `codec_of` wants to see."""
@@ -30,8 +27,8 @@ _INPUT_SIZE = 1 << 16
 _READY = 1 << 9
 _MOST_EMPTY = 1000  # in a row
 _OUTPUT_SIZE = BLOCK_SIZE  # so that no chunk is put together of several
-# Archives say how much memory they need; one that asks for more was made to do harm, or with
-# `zstd --long=28` and above.
+# Archives say how much memory they need; one that asks for more was made to do harm. zstd's own
+# limit is the same.
 _MEMORY_LIMIT = 1 << 27
 
 
@@ -178,64 +175,22 @@ class _Gzip:
         return out
 
 
-class _Zstandard:
-    """The `zstandard` package's decoder, which has no `max_length`, in bounded memory.
-
-    Four bytes of input can become one block of 128 KiB, so it gets its input in small slices:
-    a slice of a bomb makes 8 MiB, and ordinary logs hardly notice.
-    """
-
-    _SLICE = 1 << 8
-
-    def __init__(self, inner: ZstdDecompressor) -> None:
-        self._inner = inner.decompressobj()
-        self._input = b""
-        self._fed = 0
-        self._output = b""
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof and not self._output
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._output and self._fed == len(self._input)
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data + self._input[self._fed :]
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        if data:
-            self._input = self._input[self._fed :] + data
-            self._fed = 0
-        parts = [self._output]
-        held = len(self._output)
-        while held < max_length and self._fed < len(self._input) and not self._inner.eof:
-            piece = self._input[self._fed : self._fed + self._SLICE]
-            self._fed += len(piece)
-            parts.append(self._inner.decompress(piece))
-            held += len(parts[-1])
-        fits = len(parts[-1]) - max(0, held - max_length)
-        self._output = parts[-1][fits:]
-        parts[-1] = parts[-1][:fits]
-        return b"".join(parts)
+Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gzip
+"""One member. zstd's has the same manners."""
 
 
-Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gzip | _Zstandard
-"""One member."""
+def zstd_module() -> Any:
+    """The module of Python 3.14 for zstd, or its backport."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
 
 def _zstd_opener() -> tuple[Callable[[], Decoder], type[Exception]]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.ZstdDecompressor, zstd.ZstdError
-    import zstandard
-
-    # One for each pass: two at once would give each other's bytes to a decompressor they share.
-    inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
-    return (lambda: _Zstandard(inner)), zstandard.ZstdError
+    zstd = zstd_module()
+    return zstd.ZstdDecompressor, zstd.ZstdError
 
 
 _CODECS = (
