@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import select
 import signal
 import sys
 import time
@@ -14,11 +13,10 @@ from typing import NoReturn
 from tflogscope.errors import TflogscopeError
 
 _PATIENCE = 1.0  # seconds for the other process to end as it was asked to
-_LOOK = 0.2  # seconds
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
 
-def go_apart(failed: Callable[[str], TflogscopeError], seconds: float | None = None) -> None:
+def go_apart(failed: Callable[[str], TflogscopeError], seconds: float) -> None:
     """Return in a new process; the old one waits, says what ended the new one, and ends as it did.
 
     A library that gets no memory aborts, and nothing in its process can say so. Without
@@ -26,52 +24,43 @@ def go_apart(failed: Callable[[str], TflogscopeError], seconds: float | None = N
 
     Args:
         failed: makes an error of what is missing.
-        seconds: how long the new one may take.
+        seconds: how long the new one may take; 0: for ever.
 
     Raises:
         TflogscopeError: in the old process, if the new one has taken so long, or was ended.
     """
     if not hasattr(os, "fork") or "polars" in sys.modules:
         return
-    seen, held = os.pipe()  # the end that is held closes with the new process
-    child = os.fork()
-    if child:
-        os.close(held)
-        _wait(child, seen, failed, seconds)
-    os.close(seen)
+    if child := os.fork():
+        _wait(child, failed, seconds)
     os.setpgid(0, 0)  # Ctrl-C goes to the old process, which passes it on
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
-def _wait(
-    child: int, seen: int, failed: Callable[[str], TflogscopeError], seconds: float | None
-) -> NoReturn:
-    received: list[tuple[int, float]] = []
+def _wait(child: int, failed: Callable[[str], TflogscopeError], seconds: float) -> NoReturn:
+    received: list[int] = []
 
     def pass_on(number: int, _frame: object) -> None:
-        received.append((number, time.monotonic()))
+        received.append(number)
         os.kill(child, number)
+        signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, pass_on)
-    end = time.monotonic() + (seconds or float("inf"))
-    late = False
-    while not select.select([seen], [], [], _LOOK)[0]:
-        now = time.monotonic()
-        late = now > end
-        if late or (received and now > received[0][1] + _PATIENCE):
-            os.kill(child, signal.SIGKILL)
-            break
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    signal.setitimer(signal.ITIMER_REAL, 0)
     if code >= 0:
         os._exit(code)  # it has said all there is to say
     if received:
-        if received[0][0] == signal.SIGINT:
+        if received[0] == signal.SIGINT:
             raise KeyboardInterrupt
-        signal.signal(received[0][0], signal.SIG_DFL)
-        os.kill(os.getpid(), received[0][0])
-    if late:
+        signal.signal(received[0], signal.SIG_DFL)
+        os.kill(os.getpid(), received[0])
+    if 0 < seconds <= time.monotonic() - began:
         raise failed(f"no result within {seconds:g} s (--timeout)")
     overflowed = -code in (signal.SIGSEGV, signal.SIGBUS)
     raise failed("stack overflow" if overflowed else "out of memory")
