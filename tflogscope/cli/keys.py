@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -56,38 +55,6 @@ def keyboard() -> Iterator[Keys]:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
     finally:
         os.close(terminal)
-
-
-class _Ended(BaseException):
-    """A signal has ended the process, as soon as the terminal is as it was."""
-
-
-@contextmanager
-def unwinding() -> Iterator[None]:
-    """Let TERM, HUP and QUIT end the block as an exception does, and then the process.
-
-    Only the main thread can enter it.
-    """
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGQUIT")]
-    received: list[int] = []
-
-    def end(number: int, _frame: object) -> None:
-        received.append(number)
-        if len(received) == 1:  # not in the middle of the unwinding
-            raise _Ended
-
-    before = {
-        number: signal.signal(number, end)
-        for number in numbers
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if received:
-            os.kill(os.getpid(), received[0])
 
 
 def _of_terminal(terminal: int, seconds: float) -> list[str]:

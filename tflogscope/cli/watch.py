@@ -9,10 +9,11 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 from tflogscope.cli.inputs import named_inputs
-from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
+from tflogscope.cli.keys import INTERRUPT, keyboard
 from tflogscope.cli.options import OwnGrammar, argument
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
+from tflogscope.exports.atomic import unwinding
 from tflogscope.sources.discover import file_and_process
 from tflogscope.sources.source import STANDARD_INPUT
 

@@ -69,7 +69,7 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
     refuse_bad_target(target, force=force)
     hidden = target.parent / f".tflogscope-{os.urandom(8).hex()}.tmp"
     try:
-        with _removed_on_error(hidden), _removed_on_signals(hidden):
+        with unwinding(), _removed_on_error(hidden):
             with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:
                 yield stream
                 stream.flush()
@@ -85,26 +85,30 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
 def _removed_on_error(hidden: Path) -> Iterator[None]:
     try:
         yield
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # Ctrl-C and signals, too
         with suppress(OSError):
             hidden.unlink()
         raise
 
 
+class _Ended(BaseException):
+    """A signal has ended the process, as soon as the block has cleaned up."""
+
+
 @contextmanager
-def _removed_on_signals(hidden: Path) -> Iterator[None]:
-    """Take the hidden file along where SIGTERM or SIGHUP would end the process and leave it."""
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    ending = [signum for signum in numbers if signum and signal.getsignal(signum) == signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():
-        ending = []  # only the main thread may say what a signal does
+def unwinding() -> Iterator[None]:
+    """Let TERM, HUP and QUIT end the block as an exception does, and then the process."""
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGQUIT")]
+    received: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        with suppress(OSError):
-            hidden.unlink()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        received.append(number)
+        if len(received) == 1:  # not in the middle of the unwinding
+            raise _Ended
 
+    ending = [number for number in numbers if number and signal.getsignal(number) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ending = []  # only the main thread may say what a signal does
     for number in ending:
         signal.signal(number, end)
     try:
@@ -112,6 +116,8 @@ def _removed_on_signals(hidden: Path) -> Iterator[None]:
     finally:
         for number in ending:
             signal.signal(number, signal.SIG_DFL)
+        if received:
+            os.kill(os.getpid(), received[0])
 
 
 def _copy_mode(old: Path, descriptor: int) -> None:
