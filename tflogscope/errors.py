@@ -7,7 +7,8 @@ Each error says what happened, where, and what to do, and carries the exit code 
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from os import PathLike
 
 _ELSEWHERE = "Use a file in a directory that you can write to."
@@ -69,10 +70,14 @@ class OutputError(UsageError):
     """An output file exists already, or can't be written."""
 
 
-def cannot_write(path: PathLike[str], error: OSError, otherwise: str | None = None) -> OutputError:
-    """The OutputError for what the system said about a file; `otherwise` says what to do."""
-    hint = _HINTS.get(error.errno or 0, otherwise)
-    return OutputError(f"can't write: {error.strerror or error}", str(path), hint)
+@contextmanager
+def writable(path: PathLike[str], otherwise: str | None = None) -> Iterator[None]:
+    """Raise OutputError where the system refuses to write a file; `otherwise` says what to do."""
+    try:
+        yield
+    except OSError as error:
+        hint = _HINTS.get(error.errno or 0, otherwise)
+        raise OutputError(f"can't write: {error.strerror or error}", str(path), hint) from error
 
 
 class InputError(TflogscopeError):

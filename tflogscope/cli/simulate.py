@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 
 from tflogscope.cli.options import Force, argument, option
 from tflogscope.errors import OutputError, UsageError
-from tflogscope.sources.readers import unreadable
+from tflogscope.sources.readers import readable
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.process import Settings
@@ -122,11 +122,8 @@ def simulate(  # noqa: PLR0917 - the options of the command
       tflogscope simulate train.py --epochs 2
       tflogscope simulate train.py -o run.log --truth truth.jsonl --dialect 2.20
     """
-    try:
-        with open(program, "rb") as file:
-            source = file.read()
-    except OSError as error:
-        raise unreadable(program, error) from error
+    with readable(program), open(program, "rb") as file:
+        source = file.read()
     from tflogscope.runtime.emitter.output import Levels
     from tflogscope.runtime.emitter.process import Settings, writing
     from tflogscope.runtime.simulate import run_program

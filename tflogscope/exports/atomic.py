@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from tflogscope.errors import OutputError, cannot_write
+from tflogscope.errors import OutputError, writable
 
 # O_EXCL never follows a symbolic link; the others are not there on every system.
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
@@ -33,25 +33,19 @@ def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
         OutputError: the target exists, is not a file, or its directory is missing.
     """
     target = Path(path)
-    try:
-        _refuse(target, force=force)
-    except OSError as error:
-        raise cannot_write(target, error) from error
-
-
-def _refuse(target: Path, *, force: bool) -> None:
-    if not target.parent.is_dir():
-        raise OutputError("no such directory", str(target.parent), "Create it first.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    if not os.path.lexists(target):
-        return
-    if target.is_dir():
-        raise OutputError("is a directory", str(target), "Use a file in it.")
-    if target.exists() and not target.is_file():
-        raise OutputError("not a regular file", str(target), "Use -o - for standard output.")
-    if not force:
-        raise OutputError("the file already exists", str(target), "Replace it with --force.")
+    with writable(target):
+        if not target.parent.is_dir():
+            raise OutputError("no such directory", str(target.parent), "Create it first.")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not os.path.lexists(target):
+            return
+        if target.is_dir():
+            raise OutputError("is a directory", str(target), "Use a file in it.")
+        if target.exists() and not target.is_file():
+            raise OutputError("not a regular file", str(target), "Use -o - for standard output.")
+        if not force:
+            raise OutputError("the file already exists", str(target), "Replace it with --force.")
 
 
 @contextmanager
@@ -68,17 +62,14 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
     target = Path(path)
     refuse_bad_target(target, force=force)
     hidden = target.parent / f".tflogscope-{os.urandom(8).hex()}.tmp"
-    try:
-        with unwinding(), _removed_on_error(hidden):
-            with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:
-                yield stream
-                stream.flush()
-                if force:
-                    _copy_mode(target, stream.fileno())
-                os.fsync(stream.fileno())
-            _give_name(hidden, target, force=force)
-    except OSError as error:
-        raise cannot_write(target, error, "Nothing was written.") from error
+    with writable(target, "Nothing was written."), unwinding(), _removed_on_error(hidden):
+        with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:
+            yield stream
+            stream.flush()
+            if force:
+                _copy_mode(target, stream.fileno())
+            os.fsync(stream.fileno())
+        _give_name(hidden, target, force=force)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import select
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from tflogscope.model.common.origin import header_of
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.lines import read_blocks
-from tflogscope.sources.readers import PIECE, unreadable, widen
+from tflogscope.sources.readers import PIECE, readable, widen
 from tflogscope.sources.streams import followed
 from tflogscope.sources.text import HEAD_SIZE
 
@@ -113,7 +112,7 @@ class GrowingFile:
         """Raises InputError if it can't be read."""
         self._path = path
         self._stopped = threading.Event()
-        with _readable(path):
+        with readable(path):
             self._file: io.FileIO | None = io.FileIO(path, opener=_open)
 
     def stop(self) -> None:
@@ -127,7 +126,7 @@ class GrowingFile:
 
     def _next(self) -> io.FileIO | None:
         """Wait for another file of that name."""
-        with _readable(self._path):
+        with readable(self._path):
             while not self._stopped.is_set():
                 try:
                     return io.FileIO(self._path, opener=_open)
@@ -136,7 +135,7 @@ class GrowingFile:
         return None
 
     def _receive(self, file: io.FileIO) -> bytes:
-        with _readable(self._path):
+        with readable(self._path):
             while not (data := self._read(file)):
                 if self._stopped.is_set() or self._is_another(file):
                     data = self._read(file)  # what was written in between
@@ -177,15 +176,7 @@ def pipe(stream: io.FileIO, name: str) -> Receive:
     widen(stream)  # else each 64 KB are a block
 
     def receive() -> bytes:
-        with _readable(name):
+        with readable(name):
             return stream.read(PIECE) or b""
 
     return receive
-
-
-@contextmanager
-def _readable(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise unreadable(name, error) from error

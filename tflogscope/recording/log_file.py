@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tflogscope.errors import OutputError, cannot_write
+from tflogscope.errors import OutputError, writable
 from tflogscope.sources.decompress import zstd_module
 
 
@@ -33,13 +33,12 @@ class LogFile:
         """
         self._path = path
         self._is_new = not os.path.lexists(path)
-        try:
-            self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
-        except FileExistsError as error:
-            hint = hint or "Use --force to replace it."
-            raise OutputError("already exists", str(path), hint) from error
-        except OSError as error:
-            raise cannot_write(path, error) from error
+        with writable(path):
+            try:
+                self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
+            except FileExistsError as error:
+                hint = hint or "Use --force to replace it."
+                raise OutputError("already exists", str(path), hint) from error
         if not _is_ours_alone(self._raw):
             self._raw.close()
             raise OutputError("another process is writing to it", str(path), hint)

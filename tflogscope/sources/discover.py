@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tflogscope.errors import InputError, UsageError
 from tflogscope.folders import files_below
-from tflogscope.sources.readers import unreadable
+from tflogscope.sources.readers import readable, unreadable
 from tflogscope.sources.source import STANDARD_INPUT, Source
 
 _DIGITS = re.compile(r"([0-9]+)")
@@ -130,18 +130,13 @@ def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:
 def _identity(path: str) -> object:
     if path == STANDARD_INPUT:
         return path
-    status = _status(path)
-    # Some file systems of Windows have no file numbers.
-    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
-
-
-def _status(path: str) -> os.stat_result:
     try:
-        return os.stat(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
+        with readable(path):
+            status = os.stat(path)
     except ValueError as error:
         raise InputError("is not a valid file name", repr(path)) from error
+    # Some file systems of Windows have no file numbers.
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
 
 
 def _check_access(path: str) -> None:

@@ -53,11 +53,8 @@ class PlainFile:
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`. Fewer bytes, too, where the file has been truncated meanwhile."""
         count = self.reach(position + count) - position
-        try:
-            data = _read_all(self._file, self._start + position, count)
-        except OSError as error:
-            raise unreadable(self._name, error) from error
-        return data
+        with readable(self._name):
+            return _read_all(self._file, self._start + position, count)
 
     def reach(self, position: int) -> int:
         """See `Reader`."""
@@ -110,10 +107,8 @@ class Spool:
             return rest
         if self._kept is None:  # `again` of its source was wrong
             raise InputError("was already read and can't be read again", self._name)
-        try:
+        with readable(self._name):
             return _read_all(self._kept, position, gone) + rest
-        except OSError as error:
-            raise unreadable(self._name, error) from error
 
     def reach(self, position: int) -> int:
         """See `Reader`. Waits for the writer of the pipe."""
@@ -144,10 +139,8 @@ class Spool:
             place = self._size % PIECE
             if place == 0:
                 self._pieces.append(self._next_piece())
-            try:
+            with readable(self._name):
                 count = self._receive(memoryview(self._pieces[-1])[place:])
-            except OSError as error:
-                raise unreadable(self._name, error) from error
             self._ended = not count
             self._size += count or 0
             self._hand_on()
@@ -166,10 +159,8 @@ class Spool:
             return
         import tempfile  # it takes as long as all readers, and most logs are files
 
-        try:
+        with keepable(self._name):
             self._kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
-        except OSError as error:
-            raise no_room(self._name, error) from error
         self._hand_on()
 
     def _hand_on(self) -> None:
@@ -183,13 +174,10 @@ class Spool:
             self._write(self._kept, memoryview(self._pieces[-1])[: self._size % PIECE])
 
     def _write(self, file: BinaryIO, piece: memoryview) -> None:
-        try:
-            with _MOVING:
-                file.seek(0, os.SEEK_END)
-                while piece:
-                    piece = piece[file.write(piece) :]
-        except OSError as error:
-            raise no_room(self._name, error) from error
+        with keepable(self._name), _MOVING:
+            file.seek(0, os.SEEK_END)
+            while piece:
+                piece = piece[file.write(piece) :]
 
 
 def widen(pipe: RawIOBase | int) -> bool:
@@ -220,13 +208,26 @@ def unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"can't be read: {reason}", name, hints.get(error.errno or 0))
 
 
-def no_room(name: str, error: OSError) -> InputError:
-    """The InputError for an input that there is no room to keep."""
-    return InputError(
-        f"can't save a temporary copy: {error.strerror or error}",
-        name,
-        "Save it to a file and pass that, or set TMPDIR to a directory with free space.",
-    )
+@contextlib.contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Raise InputError where the system refuses to read the input called `name`."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+@contextlib.contextmanager
+def keepable(name: str) -> Iterator[None]:
+    """Raise InputError where there is no room to keep the input called `name`."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"can't save a temporary copy: {error.strerror or error}",
+            name,
+            "Save it to a file and pass that, or set TMPDIR to a directory with free space.",
+        ) from error
 
 
 def _read_all(file: io.FileIO | BinaryIO, position: int, count: int) -> bytes:

@@ -17,7 +17,7 @@ from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.lines import read_blocks, read_chunks
 from tflogscope.sources.pieces import Key
-from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
+from tflogscope.sources.readers import PlainFile, Reader, Spool, readable
 
 STANDARD_INPUT = "-"
 _CHECKSUM_READ = 1 << 22  # bytes
@@ -146,10 +146,8 @@ class Source:
                 return None
             self._start = os.lseek(descriptor, 0, os.SEEK_CUR)
             return max(0, os.fstat(descriptor).st_size - self._start)
-        try:
+        with readable(self.name):
             status = os.stat(self.path)
-        except OSError as error:
-            raise unreadable(self.name, error) from error
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def _open(self) -> Reader:
@@ -158,7 +156,7 @@ class Source:
                 self._spool = self._open_spool()
                 weakref.finalize(self, self._spool.discard)
             return self._spool
-        try:
+        with readable(self.name):
             if self.path == STANDARD_INPUT:
                 descriptor = _standard_input_descriptor()
                 file = io.FileIO(os.dup(0 if descriptor is None else descriptor))
@@ -166,8 +164,6 @@ class Source:
                 file = io.FileIO(self.path)
             reader = PlainFile(file, self.name, self._start, self.size)
             self._require_same(file, reader)
-        except OSError as error:
-            raise unreadable(self.name, error) from error
         return reader
 
     def _require_same(self, file: io.FileIO, reader: Reader) -> None:
@@ -195,10 +191,8 @@ class Source:
     def _open_spool(self) -> Spool:
         if self.path == STANDARD_INPUT:
             return Spool(_standard_input(), self.name, owned=False)
-        try:
+        with readable(self.name):
             return Spool(open(self.path, "rb", buffering=0), self.name, owned=True)
-        except OSError as error:
-            raise unreadable(self.name, error) from error
 
 
 class SeveralProcesses(InputError):

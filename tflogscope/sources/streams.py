@@ -24,7 +24,7 @@ from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.notebook import may_be_notebook, outputs_of
 from tflogscope.sources.owners import ThreadOwners
 from tflogscope.sources.pieces import Key, Opened
-from tflogscope.sources.readers import Reader, no_room, unreadable
+from tflogscope.sources.readers import Reader, keepable, readable
 from tflogscope.sources.recognise import recognise
 from tflogscope.sources.repairs import records_of
 from tflogscope.sources.source import Source
@@ -174,17 +174,15 @@ def split_by_process(source: Source, grammar: Grammar) -> list[Source]:
     """
     wrappers, records, total = Chain(source.envelopes), records_of(grammar), 0
     by_key: dict[Key, _ProcessLines] = {}
-    try:
+    with keepable(source.name):
         for opened, lines, _ in opened_blocks(source.wrapped_blocks(), wrappers):
             for batch in opened:
                 if batch.key not in by_key:
                     by_key[batch.key] = _ProcessLines(source.name)
                 by_key[batch.key].add(batch, records)
             total += lines
-        if wrappers.problem:
-            source.account.report(wrappers.problem)
-    except OSError as error:
-        raise no_room(source.name, error) from error
+    if wrappers.problem:
+        source.account.report(wrappers.problem)
     owned = any(envelope.owners for envelope in source.envelopes)
     running = {
         key: kept for key, kept in by_key.items() if kept.has_record and (any(key) or not owned)
@@ -281,12 +279,9 @@ class _ProcessLines:
 
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`."""
-        with self._lock:
+        with self._lock, readable(self._name):
             self._file.seek(position)
-            try:
-                return self._file.read(count)
-            except OSError as error:
-                raise unreadable(self._name, error) from error
+            return self._file.read(count)
 
     def reach(self, position: int) -> int:
         """See `Reader`."""

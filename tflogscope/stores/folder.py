@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tflogscope.errors import InputError, OutputError, UsageError, cannot_write
+from tflogscope.errors import InputError, OutputError, UsageError, writable
 from tflogscope.exports.atomic import atomic_file
 from tflogscope.folders import files_below
-from tflogscope.sources.readers import unreadable
+from tflogscope.sources.readers import readable, unreadable
 
 RUNS = "runs"
 """The folder, and the table, with a row a run."""
@@ -98,29 +98,23 @@ class LocalFolder:
 
     def read(self, file: str) -> bytes:
         """What a file holds."""
-        try:
+        with readable(f"{self.name}/{file}"):
             if not (self._path / file).is_file():
                 raise InputError("not a file", f"{self.name}/{file}")
             return (self._path / file).read_bytes()
-        except OSError as error:
-            raise unreadable(f"{self.name}/{file}", error) from error
 
     def write(self, file: str, data: bytes) -> None:
         """Make or replace a file, and the folders it is in."""
         target = self._path / file
-        try:
+        with writable(target.parent):
             target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot_write(target.parent, error) from error
         with atomic_file(target, force=True) as stream:
             stream.write(data)
 
     def remove(self, file: str) -> None:
         """Remove a file; nothing happens if it is not there."""
-        try:
+        with writable(self._path / file):
             (self._path / file).unlink(missing_ok=True)
-        except OSError as error:
-            raise cannot_write(self._path / file, error) from error
 
     def files(self, folder: str) -> list[str]:
         """Names of the files right in a folder, sorted; empty if there is no such folder.
