@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tflogscope.cli.inputs import are_together, named_inputs, opened_each, stored
 from tflogscope.cli.options import Logs, OwnGrammar, option
-from tflogscope.cli.output import print_text
-from tflogscope.errors import UsageError
+from tflogscope.cli.output import choose_json, print_text
 
 if TYPE_CHECKING:
     from tflogscope.model.calls.parts import Part
@@ -45,13 +44,12 @@ def analyze(
       tflogscope analyze run.log --format markdown >> "$GITHUB_STEP_SUMMARY"
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
-    if as_json and format_name not in (None, "json"):
-        raise UsageError(f"--json and --format {format_name} can't be combined", None, "Use one.")
+    form = choose_json(format_name, as_json=as_json)
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
         from tflogscope.views.analyze import parts_json, summary_json
 
-        if as_json or format_name == "json":
+        if form == "json":
             from tflogscope.exports.json_text import json_object
 
             facts = [
@@ -60,9 +58,9 @@ def analyze(
             ]
             text = json_object(facts[0] if len(facts) == 1 else {"runs": facts})
         else:
-            brief = not full and format_name != "markdown"
+            brief = not full and form != "markdown"
             text = "\n".join(
-                _drawn(document, format_name, brief=brief)
+                _drawn(document, form, brief=brief)
                 for document in _documents(parts, runs, brief=brief)
             )
     print_text(text)
@@ -93,8 +91,8 @@ def _documents(parts: list[Part], runs: Iterator[Run], *, brief: bool) -> Iterat
             yield ranks_document(groups)
 
 
-def _drawn(document: Sequence[Node], format_name: str | None, *, brief: bool) -> str:
-    if format_name == "markdown":
+def _drawn(document: Sequence[Node], form: str | None, *, brief: bool) -> str:
+    if form == "markdown":
         from tflogscope.views.markdown import markdown
 
         return markdown(document)

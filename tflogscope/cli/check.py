@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +10,8 @@ import typer
 
 from tflogscope.cli.inputs import named_inputs, opened_each, opened_store
 from tflogscope.cli.options import Force, Logs, OwnGrammar, option
-from tflogscope.cli.output import print_text, refuse_input
+from tflogscope.cli.output import choose_json, print_text, refuse_input, say
 from tflogscope.errors import UsageError
-from tflogscope.escapes import safe
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.version import __version__
 
@@ -96,7 +94,7 @@ def check(
     from tflogscope.stores.checks import check_runs, check_store
 
     output = None if output == Path("-") else output
-    in_file, shown = _formats(format_name, output, as_json=as_json)
+    in_file, shown = _formats(choose_json(format_name, as_json=as_json), output)
     if baseline and write_baseline:
         hint = "Write a new baseline first, then check against it."
         raise UsageError("--baseline and --write-baseline can't be combined", None, hint)
@@ -174,15 +172,12 @@ def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdic
     return verdict._replace(checks=(*verdict.checks, *checks), notes=notes)
 
 
-def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple[str, str]:
+def _formats(chosen: str | None, output: Path | None) -> tuple[str, str]:
     """Which format goes to the file, and which to standard output.
 
     Raises:
-        UsageError: two formats are named, or none for a file with an unknown suffix.
+        UsageError: no format is named for a file with an unknown suffix.
     """
-    if as_json and chosen not in (None, "json"):
-        raise UsageError(f"--json and --format {chosen} can't be combined", None, "Use one.")
-    chosen = "json" if as_json else chosen
     by_default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     if output is None:
         return "", chosen or by_default
@@ -244,5 +239,4 @@ def _append_summary(facts: dict[str, Any]) -> None:
         with Path(path).open("ab") as stream:
             stream.write(text)
     except OSError as error:
-        problem = f"tflogscope: {path}: can't write the job summary: {error.strerror}"
-        print(safe(problem), file=sys.stderr)  # noqa: T201
+        say(f"{path}: can't write the job summary: {error.strerror}")

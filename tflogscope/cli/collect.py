@@ -11,6 +11,7 @@ import typer
 
 from tflogscope.cli.inputs import say_what_is_left
 from tflogscope.cli.options import OwnGrammar, argument, option
+from tflogscope.cli.output import say
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.escapes import safe
@@ -97,7 +98,7 @@ def collect(
             raise
     failed = [row for row in collected if row["state"] == "failed"]
     for row in failed:
-        print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
+        say(f"{row['run']}: {row['error']}")
     text = f"{count_of(len(collected) - len(failed), 'run')} in {store}"
     text += f" ({there:,} unchanged)" if there else ""
     text += f", {len(failed):,} failed" if failed else ""
@@ -145,7 +146,6 @@ def _pool(workers: int | None, scheduler: str | None) -> Pool:
     if scheduler is not None:
         cluster = Cluster(scheduler)
         if not cluster.workers:
-            text = f"tflogscope: {scheduler}: waiting for a worker"
-            print(safe(text), file=sys.stderr)  # noqa: T201
+            say(f"{scheduler}: waiting for a worker")
         return cluster
     return Processes(workers or os.cpu_count() or 1)

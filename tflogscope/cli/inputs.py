@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tflogscope.cli.libraries import share_a_heap
+from tflogscope.cli.output import say
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import UsageError
-from tflogscope.escapes import safe
 from tflogscope.events.scan import WORKERS
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.opening import find_runs, open_with, owned
@@ -160,9 +160,9 @@ def opened_each(
                 from tflogscope.model.calls.parts import parts_of_one
 
                 run, parts = None, parts_of_one(processes)
-        for part in parts:
-            if part.in_order:
-                _warn_of_order(part)
+        for order in filter(None, (part.in_order for part in parts)):
+            lost = "executions that span two parts are lost unless the parts are passed in order"
+            say(f"{lost}: {' '.join(order)}")
         if run is not None and len(parts) == 1:
             yield parts, iter([run])
         else:
@@ -193,10 +193,4 @@ def say_what_is_left(files: list[str]) -> None:
         from tflogscope.model.common.figures import count_of
 
         what = f"skipped {count_of(len(files), 'file')} without records, such as {files[0]}"
-        print(safe(f"tflogscope: {what}"), file=sys.stderr)  # noqa: T201
-
-
-def _warn_of_order(part: Part) -> None:
-    order = " ".join(part.in_order)
-    text = f"executions that span two parts are lost unless the parts are passed in order: {order}"
-    print(safe(f"tflogscope: {text}"), file=sys.stderr)  # noqa: T201
+        say(what)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tflogscope.errors import OutputError, UsageError
+from tflogscope.escapes import safe
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.exports.formats import FORMATS, format_of_file
 from tflogscope.grammar.load import packaged_toml
@@ -130,6 +131,21 @@ def refuse_input(output: str, inputs: list[str]) -> None:
     """
     if is_source(output, inputs):
         raise OutputError("this is the log itself", output, "Use another file with -o.")
+
+
+def say(text: str) -> None:
+    """Say something on standard error, which is for all but data; names in it have no effect."""
+    print(safe(f"tflogscope: {text}"), file=sys.stderr)  # noqa: T201
+
+
+def choose_json(format_name: str | None, *, as_json: bool) -> str | None:
+    """The format that is named; `--json` is `--format json`.
+
+    Raises UsageError if both are given, and differ.
+    """
+    if as_json and format_name not in (None, "json"):
+        raise UsageError(f"--json and --format {format_name} can't be combined", None, "Use one.")
+    return "json" if as_json else format_name
 
 
 def print_text(text: str) -> None:

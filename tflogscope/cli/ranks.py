@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +17,8 @@ from tflogscope.cli.inputs import (
     stored,
 )
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
-from tflogscope.cli.output import print_text
+from tflogscope.cli.output import print_text, say
 from tflogscope.errors import InputError, UsageError
-from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.common.sentences import listed
 from tflogscope.stores.folder import store_and_run
@@ -57,8 +55,7 @@ def ranks(
     with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
         if left := left_out(store, groups):
-            text = f"tflogscope: not compared: {listed(left)}. {_ALONE}"
-            print(safe(text), file=sys.stderr)  # noqa: T201
+            say(f"not compared: {listed(left)}. {_ALONE}")
     facts = {"runs": groups}
     print_text(json_object(facts, str) if as_json else drawn(ranks_document(groups)))
 

@@ -13,6 +13,7 @@ import typer
 
 from tflogscope.cli.libraries import given_environment
 from tflogscope.cli.options import Force, argument, option
+from tflogscope.cli.output import say
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.common.figures import count_of, size_of
@@ -110,7 +111,7 @@ def record(
         begins=[text.encode() for plugin in installed(releases) for text in plugin.begins],
     )
     for line in _said(recorded, path):
-        typer.echo(f"tflogscope: {safe(line)}", err=True)
+        say(line)
     if recorded.has_records and recorded.lost is None:
         typer.echo(f"tflogscope analyze {safe(shlex.quote(str(path)))}", err=True)
     raise typer.Exit(recorded.status)
@@ -126,8 +127,7 @@ def _calibrated(command: list[str], given: dict[str, str], log: LogFile) -> dict
         log.close()
         raise
     if not taken:
-        text = "not calibrated: the run without logging called no tf.function twice"
-        typer.echo(f"tflogscope: {text}", err=True)
+        say("not calibrated: the run without logging called no tf.function twice")
     return taken
 
 
