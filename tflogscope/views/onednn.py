@@ -15,9 +15,9 @@ from tflogscope.model.reasons.rules import HAS_KERNEL, NO_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.text import shorten
-from tflogscope.views.verbose import mkl_facts, verbose_facts
 
 _NAME = 44  # cells
+_KIND = "{name} {runs} {time}"
 _LINKED = ("certain", "inferred", "ambiguous")
 _REWRITTEN = {
     **{id_: row["where"] for id_, row in packaged_toml("sentences/rewrites.toml").items()},
@@ -142,7 +142,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
         yield doc.Fact("runs", "no primitive ran, or none was logged")
-    yield from mkl_facts(facts.verbose, facts.exec_lines, facts.total_us)
+    yield from _mkl(facts.verbose, facts.exec_lines, facts.total_us)
     skipped = facts.verbose.refused.height  # these lines are said by themselves
     created = [
         _created(event.removeprefix("create:"), count) + (f" ({duration(us)})" if us else "")
@@ -151,7 +151,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     ]
     if created:
         yield doc.Fact("created", "", created)
-    yield from verbose_facts(facts)
+    yield from _verbose(facts)
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
         yield doc.Fact("unread", f"{count} in an unknown format, kept as `unparsed`")
@@ -176,7 +176,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
     if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))
     if facts.reference_implementations.height:
-        slow = _each(facts.reference_implementations, "{name} {runs} {time}")
+        slow = _each(facts.reference_implementations, _KIND)
         yield doc.Fact("slow", "unoptimized reference implementations: ", slow)
     if facts.reorders.height:
         whole = duration(float(facts.reorders["us"].sum()))
@@ -211,6 +211,55 @@ def _share_of_ops(ops: Entry) -> str:
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
     return f"{whole}, their primitives {duration(inside)} (summed over threads)"
+
+
+# ---- beside the primitives that ran: partitions, creation, oneMKL's calls, reasons --------------
+
+
+def _verbose(facts: Entry) -> Iterator[doc.Fact]:
+    """What is beside the primitives that ran."""
+    verbose = facts.verbose
+    yield from _graph(verbose)
+    if verbose.external.height:
+        yield doc.Fact("external", "kernels from other libraries: ", _each(verbose.external, _KIND))
+    if verbose.refused.height:
+        count = count_of(int(verbose.refused["count"].sum()), "implementation")
+        yield doc.Fact("skipped", f"{count}: ", _refused(verbose))
+
+
+def _mkl(verbose: Entry, exec_lines: int, total_us: float) -> Iterator[doc.Fact]:
+    """Calls of oneMKL, which are no primitives of oneDNN."""
+    if not verbose.calls.height:
+        return
+    count = count_of(int(verbose.calls["count"].sum()), "call")
+    primitives = f"oneDNN: {count_of(exec_lines, 'primitive')}, {duration(total_us)}"
+    took = duration(float(verbose.calls["us"].sum()))
+    yield doc.Fact("oneMKL", f"{count}, {took} ({primitives})")
+    yield doc.Fact("", "", _each(verbose.calls, _KIND))
+
+
+def _graph(verbose: Entry) -> Iterator[doc.Fact]:
+    if verbose.partitions.height:
+        count = count_of(int(verbose.partitions["count"].sum()), "partition")
+        whole = float(verbose.partitions["us"].sum())
+        text = f"{count} in {duration(whole)}"
+        if verbose.inside:
+            inside = f"{duration(verbose.primitive_us)} in {count_of(verbose.inside, 'primitive')}"
+            text += f", including {inside} ({duration(whole - verbose.primitive_us)} self)"
+        yield doc.Fact("graph API", text)
+        yield doc.Fact("", "", _each(verbose.partitions, _KIND))
+    if verbose.compiled.height:
+        count = count_of(int(verbose.compiled["count"].sum()), "partition")
+        yield doc.Fact("compiled", f"{count} in {duration(float(verbose.compiled['us'].sum()))}")
+
+
+def _refused(verbose: Entry) -> list[str]:
+    skipped = verbose.refused.sort("count", "at", descending=[True, False]).to_dicts()
+    return [
+        f"{' '.join(filter(None, (row['primitive'], row['implementation'])))}: {row['reason']}"
+        + (f" ({row['count']:,}×)" if row["count"] > 1 else "")
+        for row in skipped
+    ]
 
 
 # ---- tables of a page ----------------------------------------------------------------------------
