@@ -158,9 +158,12 @@ def clean_line(body: bytes, cap: int, account: SourceAccount, size: int | None =
     Of a line of `size` bytes, more than `cap`, `body` may be the first `cap` + 1 bytes only.
     """
     start = body[: character_start(body, cap)] if len(body) > cap else body
-    text, kept = _escape_up_to(start, cap)
-    account.bad_bytes += _bad_bytes(start[:kept], text)
-    dropped = (len(body) if size is None else size) - kept
+    text = escape(start)
+    if len(text) > cap:  # a quarter has room, even if all its bytes have to be escaped
+        start = body[: character_start(body, cap // 4)]
+        text = escape(start)
+    account.bad_bytes += _bad_bytes(start, text)
+    dropped = (len(body) if size is None else size) - len(start)
     if dropped:
         account.cut_lines += 1
         account.cut_bytes += dropped
@@ -184,25 +187,6 @@ def _pieces(raw: bytes) -> Iterator[bytes]:
         end = raw.find(b"\n", start + _WINDOW) + 1 or len(raw)
         yield raw[start:end]
         start = end
-
-
-def _escape_up_to(raw: bytes, room: int) -> tuple[bytes, int]:
-    """As much of `raw` as fits into `room` bytes when escaped, and how many bytes of it these are.
-
-    By halves, as nobody can say beforehand how many of its bytes have to be escaped.
-    """
-    text = escape(raw)
-    if len(text) <= room:
-        return text, len(raw)
-    # What begins as one character of up to four bytes stays whole.
-    middle = character_start(raw, len(raw) // 2) or character_start(raw, min(4, len(raw) - 1))
-    if middle == 0:
-        return b"", 0
-    text, kept = _escape_up_to(raw[:middle], room)
-    if kept < middle:
-        return text, kept
-    more, kept_more = _escape_up_to(raw[middle:], room - len(text))
-    return text + more, kept + kept_more
 
 
 def character_start(raw: bytes, position: int) -> int:
