@@ -19,6 +19,7 @@ from tflogscope.grammar.template import (
     OptionalPart,
     Token,
     fields_of,
+    require_known,
     tokens_of,
 )
 
@@ -210,13 +211,9 @@ _SAMPLE_KEYS = {"line", "text", "stream"}
 def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
     """A row `[[envelope]]`. Raises GrammarError."""
     place = f"{grammar_file}, envelope {entry.get('id')!r}"
-    for given, keys in (
-        (entry, _KEYS),
-        *((sample, _SAMPLE_KEYS) for sample in entry.get("sample", ())),
-    ):
-        if unknown := sorted(given.keys() - keys):
-            there = ", ".join(sorted(keys))
-            raise GrammarError(f"unknown key `{unknown[0]}`; there are {there}", place)
+    require_known(entry, _KEYS, place)
+    for sample in entry.get("sample", ()):
+        require_known(sample, _SAMPLE_KEYS, place)
     try:
         facts: dict[str, Any] = {name: str(entry[name]) for name in _REQUIRED}
         for kind, names in _OPTIONAL.items():

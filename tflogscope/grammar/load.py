@@ -28,6 +28,7 @@ from tflogscope.grammar.model import (
     Prefix,
     Sample,
 )
+from tflogscope.grammar.template import require_known
 from tflogscope.grammar.verbose import VERBOSE_KEYS, VerboseGrammar, verbose_grammar
 
 _Kind = TypeVar("_Kind")
@@ -228,7 +229,7 @@ class _Collector:
         )
 
     def _add(self, content: dict[str, Any], name: str) -> None:
-        _known_keys(content, _TOP_KEYS, name)
+        require_known(content, _TOP_KEYS, name)
         files = list(content.get("files", []))
         if "file" in content:
             files.append(content["file"])
@@ -273,7 +274,7 @@ def _marker(entry: dict[str, Any], content: dict[str, Any], name: str) -> Marker
 def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:
     id_ = _get(entry, "id", str, name)
     place = _place(name, id_)
-    _known_keys(entry, _MESSAGE_KEYS, place)
+    require_known(entry, _MESSAGE_KEYS, place)
     file = entry.get("file", files[0] if len(files) == 1 else None)
     if file not in files:
         raise GrammarError("the message needs a `file` that the grammar file names on top", place)
@@ -299,7 +300,7 @@ def _hot(entry: dict[str, Any]) -> Hot:
 
 
 def _sample(entry: dict[str, Any], place: str) -> Sample:
-    _known_keys(entry, _SAMPLE_KEYS, place)
+    require_known(entry, _SAMPLE_KEYS, place)
     return Sample(_get(entry, "line", str, place), entry.get("fields", {}))
 
 
@@ -319,13 +320,6 @@ def _get(entry: Mapping[str, Any], key: str, kind: type[_Kind], place: str) -> _
         what = "is missing" if key not in entry else f"is not a {kind.__name__}"
         raise GrammarError(f"`{key}` {what}", place)
     return value
-
-
-def _known_keys(entry: Mapping[str, Any], keys: set[str], place: str) -> None:
-    if unknown := sorted(entry.keys() - keys):
-        raise GrammarError(
-            f"unknown key `{unknown[0]}`; there are {', '.join(sorted(keys))}", place
-        )
 
 
 def _place(name: str, id_: str) -> str:

@@ -16,8 +16,8 @@ Both engines start from the tokens made here: `pattern_of` gives the fast one it
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
 
@@ -113,6 +113,13 @@ Token = Literal | Blank | Field | OptionalPart | Choice
 
 class _TemplateError(ValueError):
     """A template is not well formed; the text says where and why."""
+
+
+def require_known(entry: Mapping[str, Any], keys: Collection[str], place: str) -> None:
+    """Raise GrammarError if a table of a grammar file has a key that says nothing."""
+    if unknown := sorted(set(entry) - set(keys)):
+        there = ", ".join(sorted(keys))
+        raise GrammarError(f"unknown key `{unknown[0]}`; there are {there}", place)
 
 
 def tokens_of(template: str, where: str, types: Collection[str] = FIELD_TYPES) -> tuple[Token, ...]:

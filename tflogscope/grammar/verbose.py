@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
+from tflogscope.grammar.template import require_known
 
 _PIECE = re.compile(r"\{([a-z_]+)(\*?)\}")
 VERBOSE_KEYS = {
@@ -83,8 +84,7 @@ def verbose_grammar(content: Mapping[str, Any], name: str) -> VerboseGrammar:
     layouts = []
     for entry in content.get("layout", ()):
         place = f"{name}, layout {entry.get('name', '?')!r}"
-        if unknown := sorted(entry.keys() - _LAYOUT_KEYS):
-            raise GrammarError(f"unknown key `{unknown[0]}`", place)
+        require_known(entry, _LAYOUT_KEYS, place)
         try:
             layouts.append(_layout(content, entry))
         except KeyError as error:
