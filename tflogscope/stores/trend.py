@@ -18,6 +18,7 @@ from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, OneRun, RunFigure, read_figures
 from tflogscope.stores.store import Store
+from tflogscope.views.trend import value_text
 
 Facts = dict[str, Any]
 Numbers = NDArray[np.float64]
@@ -207,20 +208,10 @@ def _against(last: pl.DataFrame, figure: RunFigure, value: float | None, kind: s
     tolerance = _tolerance(earlier - median, median, figure)
     worse = value - median if figure.more_is_worse else median - value
     limit = median + (tolerance if figure.more_is_worse else -tolerance)
-    text = (
-        f"{figure.title}{kind} is {shown(figure, value)}; median of the last {len(earlier)} runs: "
-        f"{shown(figure, median)}, limit: {shown(figure, limit)}"
-    )
+    said, usual, most = (value_text(figure.key, number) for number in (value, median, limit))
+    text = f"{figure.title}{kind} is {said}; median of the last {len(earlier)} runs: {usual}"
+    text += f", limit: {most}"
     if worse <= tolerance:
         return Check(key, None, passed=True, text=text, limit=limit, measured=value)
     violation = Violation({"figure": figure.key}, abs(value - median), f"{text}.")
     return Check(key, None, False, text, limit, value, (violation,))
-
-
-def shown(figure: RunFigure, value: float) -> str:
-    """A figure for people."""
-    if figure.is_share:
-        return f"{value:.1%}"
-    if figure.key.endswith("_us"):
-        return f"{value / 1000:,.2f} ms"
-    return f"{value:,.3g}"

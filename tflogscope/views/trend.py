@@ -37,7 +37,7 @@ def describe_changes(series: Sequence[Facts]) -> list[str]:
         name = f"{entry['series']}: " if entry["series"] else ""
         for change in entry["changes"]:
             sides = " → ".join(
-                _value(change["figure"], change[side]) for side in ("before", "after")
+                value_text(change["figure"], change[side]) for side in ("before", "after")
             )
             ops = ", ".join(
                 f"{op['op']} " + " → ".join(_op(change, op[side]) for side in ("before", "after"))
@@ -54,7 +54,8 @@ def _since(change: Facts) -> str:
     return f"since {change['since']} ({change['start']:%Y-%m-%d %H:%M}{commit})"
 
 
-def _value(figure: str, value: float) -> str:
+def value_text(figure: str, value: float) -> str:
+    """A figure for people."""
     if figure.endswith("_share"):
         return f"{value:.1%}"
     return duration(value) if figure.endswith("_us") else f"{value:,.3g}"
@@ -88,10 +89,11 @@ def _chart(series: Sequence[Facts], key: str, title: str) -> Markup | None:
         for number, entry in enumerate(shown[:_NAMED])
     ]  # fmt: skip
     axis = [
-        element("text", _value(key, value), x=_LEFT - 8, y=y, text_anchor="end", opacity=0.75)
+        element("text", value_text(key, value), x=_LEFT - 8, y=y, text_anchor="end", opacity=0.75)
         for value, y in ((top, 12), (0, _HEIGHT))
     ]
-    label = f"{title}: {len(values)} runs, {_value(key, min(values))} to {_value(key, max(values))}"
+    least, most = (value_text(key, value) for value in (min(values), max(values)))
+    label = f"{title}: {len(values)} runs, {least} to {most}"
     drawn = element(
         "svg",
         *axis,
@@ -117,7 +119,7 @@ def _series(series: Facts, key: str, x: dict[str, float], top: float, colour: st
     runs = [row for row in series["runs"] if row[key] is not None]
     points = " ".join(f"{x[row['run']]:.1f},{y(row[key])}" for row in runs)
     dots = [
-        element("circle", element("title", f"{row['run']}: {_value(key, row[key])}"),
+        element("circle", element("title", f"{row['run']}: {value_text(key, row[key])}"),
                 cx=f"{x[row['run']]:.1f}", cy=y(row[key]), r=3, fill=colour)
         for row in runs
     ]  # fmt: skip
