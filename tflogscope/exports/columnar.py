@@ -21,7 +21,7 @@ def write_parquet(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
     _through_memory(stream, lambda buffer: frame.write_parquet(buffer, metadata=metadata))
 
 
-def write_arrow(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
+def write_arrow(frame: pl.DataFrame, stream: BinaryIO, _table: str) -> None:
     """Write Arrow IPC (Feather 2) that readers without string views can read too.
 
     polars has no way to put a schema version into this format.
@@ -29,7 +29,6 @@ def write_arrow(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
     Raises:
         OSError: the stream can't be written.
     """
-    del table
     oldest = pl.CompatLevel.oldest()
     _through_memory(stream, lambda buffer: frame.write_ipc(buffer, compat_level=oldest))
 

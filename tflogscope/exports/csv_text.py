@@ -38,13 +38,12 @@ _SHOWN = {
 }
 
 
-def write_csv(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
+def write_csv(frame: pl.DataFrame, stream: BinaryIO, _table: str) -> None:
     """Write a header and one line per row; the table's name has no place in CSV.
 
     Raises:
         OSError: the stream can't be written.
     """
-    del table
     stream.write(_flat(frame.clear()).write_csv().encode())
     for part in frame.iter_slices(SLICE_ROWS):
         text = spreadsheet_safe(_flat(part)).write_csv(

@@ -38,13 +38,12 @@ def write_json(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
     stream.write(b"\n]}\n")
 
 
-def write_jsonl(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
+def write_jsonl(frame: pl.DataFrame, stream: BinaryIO, _table: str) -> None:
     """Write one row object per line (JSON Lines); the table's name has no place in them.
 
     Raises:
         OSError: the stream can't be written.
     """
-    del table
     stream.writelines(f"{lines}\n".encode() for lines in _line_blocks(frame))
 
 

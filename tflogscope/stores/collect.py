@@ -30,7 +30,6 @@ from tflogscope.stores.pools import Pool
 from tflogscope.stores.stored_run import kept
 
 Progress = Callable[[int, int, int], object]
-_COPIED = 1 << 22  # bytes
 _LONGEST = 500  # characters of an error, which may quote a line
 
 
@@ -226,8 +225,6 @@ def _sources(named: Named, grammar: Grammar) -> Iterator[list[Source]]:
 def _copy(url: str, path: str) -> None:
     system, place = file_system(url)
     try:
-        with system.open(place, "rb") as stream, open(path, "wb") as copy:
-            while data := stream.read(_COPIED):
-                copy.write(data)
+        system.get_file(place, path)
     except OSError as error:
         raise InputError(str(error), url) from error
