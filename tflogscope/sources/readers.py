@@ -262,13 +262,6 @@ T = TypeVar("T")
 _PATIENCE_SECONDS = 1.0
 
 
-class _End:
-    """The last thing in the queue: there is no more, because of `error` if there is one."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
 def read_ahead(
     blocks: Iterable[T], depth: int = 2, *, patience: float | None = None, idle: T | None = None
 ) -> Generator[T, None, None]:
@@ -278,17 +271,17 @@ def read_ahead(
     this generator is closed, the thread ends and closes `blocks`. `idle` is given each time that
     nothing has come for `patience` seconds.
     """
-    ready: queue.Queue[T | _End] = queue.Queue(maxsize=max(1, depth))
+    ready: queue.Queue[T | BaseException] = queue.Queue(maxsize=max(1, depth))
     stop = threading.Event()
     worker = threading.Thread(
         target=_produce, args=(blocks, ready, stop), name="tflogscope-read-ahead", daemon=True
     )
     worker.start()
     try:
-        while not isinstance(item := _next(ready, patience, idle), _End):
+        while not isinstance(item := _next(ready, patience, idle), BaseException):
             yield item
-        if item.error is not None:
-            raise item.error
+        if not isinstance(item, StopIteration):
+            raise item
     finally:
         stop.set()
         with contextlib.suppress(queue.Empty):
@@ -297,7 +290,9 @@ def read_ahead(
         worker.join(_PATIENCE_SECONDS)
 
 
-def _next(ready: queue.Queue[T | _End], patience: float | None, idle: T | None) -> T | _End:
+def _next(
+    ready: queue.Queue[T | BaseException], patience: float | None, idle: T | None
+) -> T | BaseException:
     try:
         return ready.get(timeout=patience)
     except queue.Empty:
@@ -306,8 +301,10 @@ def _next(ready: queue.Queue[T | _End], patience: float | None, idle: T | None) 
         return idle
 
 
-def _produce(blocks: Iterable[T], ready: queue.Queue[T | _End], stop: threading.Event) -> None:
-    end = _End()
+def _produce(
+    blocks: Iterable[T], ready: queue.Queue[T | BaseException], stop: threading.Event
+) -> None:
+    end: BaseException = StopIteration()
     iterator: Iterator[T] = iter(blocks)
     try:
         for item in iterator:
@@ -317,6 +314,6 @@ def _produce(blocks: Iterable[T], ready: queue.Queue[T | _End], stop: threading.
         if isinstance(iterator, Generator):
             iterator.close()
     except BaseException as error:  # noqa: BLE001 (raised again by the consumer)
-        end = _End(error)
+        end = error
     if not stop.is_set():
         ready.put(end)
