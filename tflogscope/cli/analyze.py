@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tflogscope.cli.inputs import are_together, named_inputs, opened_each, stored
-from tflogscope.cli.options import Logs, OwnGrammar, option
+from tflogscope.cli.options import AsJson, Logs, OwnGrammar, option
 from tflogscope.cli.output import choose_json, print_text
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def analyze(
         Literal["text", "markdown", "json"] | None,
         option("--format", "Output format. Default: text."),
     ] = None,
-    as_json: Annotated[
-        bool, option("--json", "Print one JSON object instead: --format json.")
-    ] = False,
+    as_json: AsJson = False,
     full: Annotated[
         bool,
         option("--full", "Print all sections: functions, limits, what was recorded, and more."),

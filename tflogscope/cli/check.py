@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tflogscope.cli.inputs import named_inputs, opened_each, opened_store
-from tflogscope.cli.options import Force, Logs, OwnGrammar, option
+from tflogscope.cli.options import AsJson, Force, Logs, OwnGrammar, option
 from tflogscope.cli.output import choose_json, print_text, refuse_input, say
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -66,7 +66,7 @@ def check(
             "file's suffix: .xml (JUnit), .sarif, .json, .md, .txt.",
         ),
     ] = None,
-    as_json: Annotated[bool, option("--json", "Same as --format json.")] = False,
+    as_json: AsJson = False,
     output: Annotated[
         Path | None,
         option("--output -o FILE", "Also write the result to this file."),

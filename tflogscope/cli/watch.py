@@ -20,7 +20,6 @@ from tflogscope.sources.source import STANDARD_INPUT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console
     from rich.live import Live
 
     from tflogscope.cli.keys import Keys
@@ -104,7 +103,9 @@ class Watching:
         """Show the log until a key ends it."""
         from rich.live import Live
 
-        console = _console()
+        from tflogscope.views.text import make_console
+
+        console = make_console(moves=True)
         with Live(
             console=console,
             screen=True,
@@ -178,18 +179,3 @@ class Watching:
             raise KeyboardInterrupt
         self._first += _STEPS.get(key, 0)
         return key in {"q", "Q"}
-
-
-def _console() -> Console:
-    """The terminal, which can move its cursor also where it shows no colours."""
-    from rich.console import Console
-
-    from tflogscope.views.text import wants_colour
-
-    return Console(
-        markup=False,
-        emoji=False,
-        highlight=False,
-        force_terminal=True,
-        color_system="auto" if wants_colour(sys.stdout) else None,
-    )

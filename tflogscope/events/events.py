@@ -14,7 +14,7 @@ from tflogscope.events import coverage
 from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
-from tflogscope.events.onednn_header import onednn_version
+from tflogscope.events.onednn_header import header_facts
 from tflogscope.events.pairing import numbered, pair_in_order, read_definitions
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.repeats import repeat_of, repeated_lines
@@ -339,7 +339,7 @@ class Events:
     @cached_property
     def onednn_version(self) -> str | None:
         """The version that oneDNN's first header line names, None if there is none."""
-        return onednn_version(self.primitives)
+        return header_facts(self.primitives).version
 
     def require_usable(self) -> None:
         """Raise NothingRecognised if no line of any source is a record that is known.

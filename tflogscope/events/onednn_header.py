@@ -80,12 +80,3 @@ def layouts_of_templates(
             if heads and layout.name == "primitive" and (component or "") in layout.components:
                 layouts.append(layout._replace(name="of the template", fields=fields))
     return layouts
-
-
-def onednn_version(primitives: pl.DataFrame) -> str | None:
-    """Return the version that the first header line names, None if there is none.
-
-    `primitives` is a frame of `read_verbose`.
-    """
-    versions = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
-    return versions[0] if len(versions) else None

@@ -83,10 +83,19 @@ def left_out(store: Store, groups: Sequence[Facts]) -> list[str]:
     return [run for run in store.done["run"] if run not in compared]
 
 
+def _environment(row: Row) -> Facts:
+    """The variables that were set for a process; empty: nothing can be read of them."""
+    try:
+        settings = json.loads(row["settings"] or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
 def _cluster(row: Row) -> Facts:
     """The cluster that the TF_CONFIG of a process names; empty: it names none."""
     try:
-        cluster = json.loads(json.loads(row["settings"] or "")["TF_CONFIG"])["cluster"]
+        cluster = json.loads(_environment(row)["TF_CONFIG"])["cluster"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return {}
     return cluster if isinstance(cluster, dict) else {}
@@ -97,11 +106,7 @@ def _job(row: Row) -> str:
 
     A chief does what workers do, unless there are parameter servers: then it is the coordinator.
     """
-    try:
-        settings = json.loads(row["settings"] or "{}")
-    except (ValueError, RecursionError):
-        settings = {}
-    if task := task_of(settings):
+    if task := task_of(_environment(row)):
         return "worker" if task[0] == "chief" and "ps" not in _cluster(row) else task[0]
     named = _TASK.search(row["run"])
     return named[1] if named else ""
@@ -203,7 +208,7 @@ def _settings(runs: list[Row]) -> pl.DataFrame:
     settings = [
         {"run": row["run"], "subject": name, "value": str(value)}
         for row in runs
-        for name, value in json.loads(row["settings"] or "{}").items()
+        for name, value in _environment(row).items()
         if name not in ("TF_CONFIG", *RANKS)  # these say which rank it is
     ]
     return pl.DataFrame(settings, schema=dict.fromkeys(("run", "subject", "value"), pl.String))

@@ -96,7 +96,11 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def make_console(
-    stream: TextIO | None = None, *, colour: bool | None = None, width: int | None = None
+    stream: TextIO | None = None,
+    *,
+    colour: bool | None = None,
+    width: int | None = None,
+    moves: bool = False,
 ) -> Console:
     """A rich console that takes no markup and guesses no highlights.
 
@@ -104,6 +108,7 @@ def make_console(
         stream: where to write; standard output if not given.
         colour: whether to use colours; if not given, `wants_colour` decides.
         width: how many cells wide; if not given as COLUMNS says, else as the terminal, else 100.
+        moves: whether to move the cursor of a terminal also where it shows no colours.
     """
     stream = stream or sys.stdout
     terminal = stream.isatty()
@@ -115,7 +120,7 @@ def make_console(
         highlight=False,
         # FORCE_COLOR asks for colours where rich would find none.
         color_system=("auto" if terminal else "standard") if coloured else None,
-        force_terminal=coloured,
+        force_terminal=coloured or moves,
         width=width or (None if terminal else _asked_width() or WIDTH_WITHOUT_TERMINAL),
     )
 

@@ -15,9 +15,6 @@ from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.once import once
 
-PROBLEM = ["primitive", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem"]
-"""What oneDNN makes another primitive for, whatever implementation it takes."""
-_PARTITION = ["engine", "primitive", "auxiliary", "memory_descriptors"]
 MADE = r"^create(?::cache_(?:miss|hit))?$"  # one inside another is in the time of that
 _DONE = r"^(?:exec|create(?:_nested)?(?::cache_(?:miss|hit))?)$"
 _COMPILED = r"^graph:compile"
