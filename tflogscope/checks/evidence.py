@@ -36,11 +36,6 @@ class CheckedRun:
         return function_calls(calls, self.run.python_functions)
 
     @cached_property
-    def eager(self) -> pl.DataFrame:
-        """Eager ops and the function that each belongs to: see `eager_executions`."""
-        return self.run.eager_executions
-
-    @cached_property
     def shows_eager(self) -> bool:
         """Whether an eager op would be in this log.
 
@@ -64,7 +59,7 @@ class CheckedRun:
             *("source", "line", "implementation", "link", "timeline_line", "python", "execution")
         )
         asked_by = spelled(rows(self.run.executions["op", "function"], ran["execution"]))
-        eager = self.eager.select(execution="row", eager_function="near")
+        eager = self.run.eager_executions.select(execution="row", eager_function="near")
         joined = ran.hstack(asked_by).join(eager, on="execution", how="left", maintain_order="left")
         joined = joined.with_columns(owner=pl.coalesce("function", "eager_function"))
         joined = joined.with_columns(place=self._place()).sort("place", maintain_order=True)

@@ -88,9 +88,9 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     evidence = entry.evidence
     if not evidence.shows_eager:
         return None
-    functions = evidence.eager["near"].unique(maintain_order=True)
-    parts = [_counted(entry, function) for function in functions]
-    counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
+    eager = evidence.run.eager_executions
+    parts = [_counted(entry, function) for function in eager["near"].unique(maintain_order=True)]
+    counted = pl.concat([eager.clear(), *(part for part in parts if part is not None)])
     counted = counted.sort("row")
     seldom = _ran_seldom(entry, counted)
     others = counted.filter(~seldom)
@@ -106,7 +106,7 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     subject = ("op", "cause", "function")
     broken = [_of_group(row, *subject, advice=_advice(row["cause"])) for row in groups.to_dicts()]
     first = evidence.calls.row(0, named=True) if evidence.calls.height else {}
-    training = _training_line(evidence.eager, first["source"], first["line"]) if first else None
+    training = _training_line(eager, first["source"], first["line"]) if first else None
     facts = {
         "training": training,
         "first": None if training else first.get("function"),
@@ -116,7 +116,7 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
         "seldom": 0 if counted.height else int(seldom.sum()),
         "calls_per_turn": CALLS_PER_TURN,
         "metrics": _metric_ops(entry),
-        "own": int(evidence.eager["own"].sum()),
+        "own": int(eager["own"].sum()),
         "notebook": evidence.run.in_notebook,
     }
     return Measurement(counted.height, broken, facts, entry.limit)
@@ -129,7 +129,7 @@ def _metric_ops(entry: PolicyKey) -> int:
         return 0
     metrics = (pl.col("judged_by") == "metrics") & ~pl.col("before_calls") & ~pl.col("own")
     metrics &= pl.col("python").is_not_null()  # else Keras may run them
-    return entry.evidence.eager.filter(metrics).height
+    return entry.evidence.run.eager_executions.filter(metrics).height
 
 
 def _ran_once(entry: PolicyKey, counted: pl.DataFrame) -> bool:
@@ -174,7 +174,9 @@ def _counted(entry: PolicyKey, function: str | None) -> pl.DataFrame | None:
     evidence, policy = entry.evidence, entry.policy
     if policy.section(entry.key, function) is not entry.section:
         return None
-    near = evidence.eager.filter(pl.col("near").eq_missing(pl.lit(function, pl.String)))
+    near = evidence.run.eager_executions.filter(
+        pl.col("near").eq_missing(pl.lit(function, pl.String))
+    )
     allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
     places = policy.value("allow_eager_at", function)
     places = (*places, *(f"*/{place}" for place in places))  # of a file in a folder
@@ -336,7 +338,7 @@ def _alive(evidence: CheckedRun) -> pl.DataFrame:
     executions = evidence.run.executions
     in_graphs = only(executions, executions["mode"] == "graph")
     nodes = spelled(in_graphs.select(*columns, near="function"))
-    ran = pl.concat([nodes, evidence.eager.select(*columns, "near")])
+    ran = pl.concat([nodes, evidence.run.eager_executions.select(*columns, "near")])
     return ran.filter(pl.col("status") != "dead")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from tflogscope.cli.inputs import opened
-from tflogscope.cli.options import AsJson, Force, OwnGrammar, argument, option
+from tflogscope.cli.options import AsJson, Force, OwnGrammar, PageOutput, argument
 from tflogscope.cli.output import print_text, target
 from tflogscope.errors import UsageError
 from tflogscope.sources.discover import is_pipe, is_source
@@ -15,10 +15,7 @@ def diff(
     before: Annotated[str, argument("A", "The log of the earlier run.")],
     after: Annotated[str, argument("B", "The log of the later run.")],
     *,
-    output: Annotated[
-        str | None,
-        option("--output -o FILE", "Write an HTML page to this file; - is standard output."),
-    ] = None,
+    output: PageOutput = None,
     force: Force = False,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,

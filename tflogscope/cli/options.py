@@ -55,6 +55,9 @@ Output = Annotated[
         "--output -o FILE", "Write to this file, in the format of its suffix; - is standard output."
     ),
 ]
+PageOutput = Annotated[
+    str | None, option("--output -o FILE", "Write an HTML page to this file; - is standard output.")
+]
 if TYPE_CHECKING:
     _Format = str
 else:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tflogscope.cli.inputs import are_together, named_inputs, opened_each, require_one, stored
-from tflogscope.cli.options import Force, Logs, OwnGrammar, option
+from tflogscope.cli.options import Force, Logs, OwnGrammar, PageOutput, option
 from tflogscope.cli.output import Target, target
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def report(
     logs: Logs = None,
     *,
-    output: Annotated[
-        str | None, option("--output -o FILE", "Write to this file; - is standard output.")
-    ] = None,
+    output: PageOutput = None,
     full: Annotated[bool, option("--full", "Omit nothing, however large the page gets.")] = False,
     redacted: Annotated[
         bool,

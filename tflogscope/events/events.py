@@ -316,10 +316,6 @@ class Events:
 
     # ---- coverage ------------------------------------------------------------------------------
 
-    def problems(self) -> list[str]:
-        """Why sources could not be read as they are: ends of archives missing, lines cut."""
-        return coverage.problems(self.spans)
-
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """The `coverage` table of the contract."""

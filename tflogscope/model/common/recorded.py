@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.events.coverage import problems
 from tflogscope.events.events import Events
 from tflogscope.events.onednn import MKL_MARKER
 from tflogscope.grammar.thresholds import threshold
@@ -46,7 +47,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
         mkl_lines=mkl_lines,
         onednn_unread_lines=len(events.unread),
         has_thread_ids=events.has_threads,
-        problems=events.problems(),
+        problems=problems(events.spans),
         first=first,
         last=last,
         wall_us=None if first is None or last is None else max(last - first, 0),
