@@ -13,8 +13,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from tflogscope.errors import InputError, UsageError
+from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Grammar
-from tflogscope.sources.discover import file_and_process, find_sources, is_pipe, natural_key
+from tflogscope.sources.discover import file_and_process, is_pipe, natural_key
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import file_system, is_url
 
@@ -47,7 +48,7 @@ def name_runs(
         inputs: files, directories and URLs of both.
         template: which files make a run; None: each file is one.
         taken: names of columns that a field can't have.
-        grammar: by which the processes of a file are told apart; None: each file is of one.
+        grammar: by which the processes of a file are told apart; the packaged one by default.
         left: gets the files of directories that have no record.
 
     Raises:
@@ -55,7 +56,7 @@ def name_runs(
         InputError: no input can be read. Where one can, those that can't are runs that will fail.
     """
     refused: dict[str, InputError] = {}
-    sizes = dict(_sizes(inputs, grammar, refused, left))
+    sizes = dict(_sizes(inputs, grammar or load_grammar(), refused, left))
     if refused and not sizes:
         raise next(iter(refused.values()))
     sizes |= dict.fromkeys(refused, 0)
@@ -131,7 +132,7 @@ def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
 
 def _sizes(
     inputs: Sequence[str],
-    grammar: Grammar | None,
+    grammar: Grammar,
     refused: dict[str, InputError],
     left: list[str] | None,
 ) -> Iterator[tuple[str, int]]:
@@ -142,12 +143,8 @@ def _sizes(
         elif is_pipe(named):
             raise UsageError("collect reads files, not a pipe", named, "Write it to a file first.")
         else:
-            sources = (
-                find_streams([named], grammar, refused, left=left)
-                if grammar
-                else find_sources([named], refused)
-            )
-            yield from ((source.path, source.size or 0) for source in sources)
+            for source in find_streams([named], grammar, refused, left=left):
+                yield source.path, source.size or 0
 
 
 def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
