@@ -43,7 +43,7 @@ def summary_json(run: Run) -> dict[str, Any]:
     facts: dict[str, Any] = _plain(run.summary.facts())
     recorded = facts["recorded"]
     for edge in ("first", "last"):
-        recorded[edge] = moment(recorded[edge], "microseconds")
+        recorded[edge] = moment(recorded[edge], "us")
     edges = pl.col("start", "end").dt.to_string("%Y-%m-%d %H:%M:%S%.6f")
     facts["time"] = run.time.with_columns(edges).to_dicts()
     del facts["lead"]  # the verdict has its words

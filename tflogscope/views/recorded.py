@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import count_of, duration, percent, size_of
@@ -115,15 +116,11 @@ def _format(log: Entry) -> list[str]:
     return [*parts, count_of(lines, "verbose line")]
 
 
-def moment(microseconds: int | None, precision: str = "milliseconds") -> str | None:
+def moment(microseconds: int | None, unit: Literal["ms", "us"] = "ms") -> str | None:
     """A time of the log, from µs since 1970, as it prints it."""
     if microseconds is None:
         return None
-    try:
-        time = datetime.fromtimestamp(microseconds / 1e6, UTC).replace(tzinfo=None)
-    except (OverflowError, ValueError, OSError):
-        return "a time out of range"
-    return time.isoformat(" ", precision)
+    return str(np.datetime64(microseconds, "us").astype(f"datetime64[{unit}]")).replace("T", " ")
 
 
 # ---- where a page comes from ---------------------------------------------------------------------

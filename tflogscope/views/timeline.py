@@ -11,6 +11,7 @@ from tflogscope.escapes import safe
 from tflogscope.model.common.figures import count_of, duration, percent
 from tflogscope.model.pictures.activity import Activity, Gap, Lane
 from tflogscope.model.slices.slices import Slices
+from tflogscope.views.recorded import moment
 from tflogscope.views.terminal import STYLES
 from tflogscope.views.text import print_paragraph, shorten, text
 
@@ -100,15 +101,10 @@ def _title(activity: Activity, slices: Slices) -> str:
     column = f"Each column is {duration(span / 1000 / columns)}."
     if slices.origin is None:
         return f"oneDNN's lines have no timestamps; primitives are drawn back to back. {column}"
-    begin = _moment(slices.origin, activity.first_ns)
-    end = _moment(slices.origin, activity.last_ns)
+    edges = activity.first_ns, activity.last_ns
+    begin, end = (moment(slices.origin + ns // 1000) or "" for ns in edges)
     end = end[11:] if end[:10] == begin[:10] else end
     return f"{begin} to {end} ({duration(span / 1000)}, logging included). {column}"
-
-
-def _moment(origin: int, ns: int) -> str:
-    moment = np.datetime64(origin + ns // 1000, "us")
-    return str(moment.astype("datetime64[ms]")).replace("T", " ")
 
 
 def _axis(activity: Activity, slices: Slices) -> Text:
