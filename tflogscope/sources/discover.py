@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tflogscope.errors import InputError, UsageError
@@ -92,31 +92,23 @@ def _is_of(status: os.stat_result, named: str) -> bool:
         return False
 
 
-def _files(path: str) -> Iterator[str]:
-    """The files that a name stands for; also what can't be read."""
-    if not os.path.isdir(path):  # noqa: PTH112  as named
-        yield path
-    else:
-        below = list(_files_below(path))
-        if not below:
-            raise InputError(
-                "the directory has no files",
-                path,
-                "Hidden files are skipped; pass them by name to read them.",
-            )
-        yield from below
+def _files(path: str) -> list[str]:
+    """The files that a name stands for: itself, or the regular files below a directory.
 
-
-def _files_below(directory: str) -> Iterator[str]:
-    """Regular files of a directory and those below it. Links to directories are not followed.
-
-    A directory that can't be read is given itself, as a file that can't be read either.
+    Links to directories are not followed. What can't be read is among them, directories, too.
     """
-    for entry in files_below(directory, natural_key, hidden=False):
-        if isinstance(entry, str):
-            yield entry
-        elif entry.is_file():
-            yield entry.path
+    if not os.path.isdir(path):  # noqa: PTH112  as named
+        return [path]
+    entries = files_below(path, natural_key, hidden=False)
+    below = [
+        entry if isinstance(entry, str) else entry.path
+        for entry in entries
+        if isinstance(entry, str) or entry.is_file()
+    ]
+    if not below:
+        hint = "Hidden files are skipped; pass them by name to read them."
+        raise InputError("the directory has no files", path, hint)
+    return below
 
 
 def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:
