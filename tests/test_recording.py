@@ -72,6 +72,45 @@ def test_a_crash_in_native_code_says_which_line_of_python_led_there(tmp_path: Pa
     assert 'File "<string>", line 2 in crash' in log.read_text()
 
 
+def test_what_python_writes_to_standard_error_goes_there(tmp_path: Path) -> None:
+    program = (
+        "import os, subprocess, sys\n"
+        "print('a warning', file=sys.stderr)\n"
+        f"sys.stderr.write({NODE!r})\n"
+        "print('a result', flush=True)\n"
+        "subprocess.run([sys.executable, '-c', 'raise ValueError(7)'])\n"
+        "assert sys.stderr.fileno() == 2\n"
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 2)\n"
+        "print('not for anybody', file=sys.stderr)"
+    )
+    done, log = record(tmp_path, program)
+    assert done.stdout == b"a result\n"
+    errors = done.stderr.decode()
+    assert errors.startswith("a warning\n")
+    assert "\nValueError: 7\n" in errors
+    text = log.read_text()
+    assert NODE not in errors
+    assert NODE in text
+    assert "a warning\n" in text
+    assert "\nValueError: 7\n" in text
+    assert "not for anybody" not in errors + text
+
+
+def test_lines_of_both_channels_stay_whole(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "for number in range(2000):\n"
+        "    print(number, 'x' * 50, flush=number % 7 == 0)\n"
+        "    print(number, 'y' * 50, file=sys.stderr)"
+    )
+    done, log = record(tmp_path, program)
+    lines = [line for line in log.read_text().splitlines() if line[-1:] in {"x", "y"}]
+    for letter, stream in (("x", done.stdout), ("y", done.stderr)):
+        whole = [f"{number} {letter * 50}" for number in range(2000)]
+        assert [line for line in lines if line.endswith(letter)] == whole
+        assert stream.decode().splitlines()[:2000] == whole
+
+
 def test_both_streams_in_the_order_of_writing(tmp_path: Path) -> None:
     program = (
         "import os\nfor number in range(300): os.write(1 + number % 2, b'line %d\\n' % number)"

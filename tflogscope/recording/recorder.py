@@ -2,7 +2,8 @@
 
 Standard output (oneDNN) and standard error (TensorFlow) go into one channel, since only their order
 shows which primitive belongs to which op. The channel is a terminal where it has to be: the C
-library keeps back up to 4 KB of what goes into a pipe, and old oneDNN never asks it to hurry.
+library keeps back up to 4 KB of what goes into a pipe, and old oneDNN never asks it to hurry. What
+Python writes to standard error comes by a second one (`hook/tflogscope_errors.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,6 +90,9 @@ def record(
     channel = _channel(terminal)
     if sys.platform != "win32":
         os.set_blocking(channel.reader, False)
+    shown, kept = _Output(sys.stderr), _LogWriter(log)
+    of_errors = PassOn(shown.write, shown.write, least=least, begins=begins)
+    errors = _ErrorChannel(channel.writer, of_errors, kept)
     usage = Usage()
     own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
@@ -95,12 +100,13 @@ def record(
             command,
             stdout=channel.writer,
             stderr=channel.writer,
-            env=dict(environment),
+            env={**environment, **errors.environment},
             process_group=0 if own_group else None,
             close_fds=sys.platform == "win32",  # a shell gives it more: `3<file`, `<(command)`
         )
     except OSError as error:
         os.close(channel.reader)
+        errors.close()
         log.close()
         reason = f"can't be started: {error.strerror or error}"
         raise UsageError(reason, command[0], "Write the program after `--`.") from error
@@ -108,24 +114,25 @@ def record(
         os.close(channel.writer)
     recorded = Recorded()
     output = _Output(sys.stdout)
-    errors = _Output(sys.stderr)
-    kept = _LogWriter(log)
-    pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
+    pass_on = PassOn(output.write, shown.write, least=least, begins=begins)
     try:
         with _signals_to(process, own_group=own_group):
             kept.write(header)
-            recorded.goes_on = _read(channel, process, pass_on, kept)
+            recorded.goes_on = _read(channel, errors, process, pass_on, kept)
             status = process.wait()
     except _Enough as ended:
         recorded.goes_on = process.poll() is None
         status = -ended.number if process.returncode is None else process.returncode
     finally:
         os.close(channel.reader)
+        errors.hand_on()
+        of_errors.idle()
+        errors.close()
         if process.returncode is not None:
             kept.end(footer_line(process.returncode, usage.facts()))
         kept.close()
     recorded.status = 128 - status if status < 0 else status
-    recorded.has_records = pass_on.has_records
+    recorded.has_records = pass_on.has_records or of_errors.has_records
     recorded.bytes, recorded.lines = kept.bytes, kept.lines
     recorded.lost, recorded.unseen = kept.error, output.error
     return recorded
@@ -133,6 +140,7 @@ def record(
 
 def _read(
     channel: _Channel,
+    errors: _ErrorChannel,
     process: subprocess.Popen[bytes],
     pass_on: PassOn,
     kept: _LogWriter,
@@ -141,16 +149,18 @@ def _read(
     last = None  # when to stop
     quiet = 0  # waits in a row in which nothing came
     while True:
-        ready = _something_comes(channel.reader)
+        ready = _that_are_ready(channel.reader, *errors.readers)
         quiet = 0 if ready else quiet + 1
-        if ready:
+        if channel.reader in ready:
             data = _what_came(channel.reader)
             if not data:
                 break
             kept.write(data)
             pass_on.feed(data)
-        else:
-            pass_on.idle(surely=quiet >= _SURE)
+        elif not ready:
+            for passed in (pass_on, errors.pass_on):
+                passed.idle(surely=quiet >= _SURE)
+        errors.hand_on()
         kept.flush_now_and_then()
         now = time.monotonic()
         if channel.rest_s:
@@ -160,7 +170,7 @@ def _read(
         if last is not None and now > last:
             break
     pass_on.idle()
-    return ready and bool(data)
+    return channel.reader in ready and bool(data)
 
 
 def _what_came(reader: int) -> bytes:
@@ -181,8 +191,8 @@ def _what_came(reader: int) -> bytes:
     return b"".join(pieces)
 
 
-def _something_comes(reader: int) -> bool:
-    """Wait a tenth of a second at most; whether there is something to read, or the end of it."""
+def _that_are_ready(*readers: int) -> list[int]:
+    """Wait a tenth of a second at most for something to read, or for the end of it."""
     if sys.platform == "win32":  # `select` takes only sockets there
         import _winapi
         import msvcrt
@@ -190,13 +200,45 @@ def _something_comes(reader: int) -> bool:
         until = time.monotonic() + _WAIT_SECONDS
         while time.monotonic() < until:
             try:
-                if _winapi.PeekNamedPipe(msvcrt.get_osfhandle(reader), 0)[0]:
-                    return True
+                if _winapi.PeekNamedPipe(msvcrt.get_osfhandle(readers[0]), 0)[0]:
+                    return [*readers]
             except BrokenPipeError:  # nobody has the other end any more
-                return True
+                return [*readers]
             time.sleep(0.01)
-        return False
-    return bool(select.select([reader], [], [], _WAIT_SECONDS)[0])
+        return []
+    return select.select(readers, [], [], _WAIT_SECONDS)[0]
+
+
+class _ErrorChannel:
+    """A FIFO for what Python writes to standard error; `environment` tells the command of it."""
+
+    def __init__(self, log: int, pass_on: PassOn, kept: _LogWriter) -> None:
+        """`log` is the descriptor of the other channel."""
+        self.environment: dict[str, str] = {}
+        self.readers: list[int] = []
+        self.pass_on, self._kept = pass_on, kept
+        if sys.platform == "win32":
+            return
+        self._folder = tempfile.TemporaryDirectory(prefix="tflogscope-")
+        path = f"{self._folder.name}/errors"
+        os.mkfifo(path, 0o600)
+        # Open for writing, too, it has no end between two programs that write to it.
+        self.readers.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+        status = os.fstat(log)
+        self.environment["TFLOGSCOPE_ERRORS"] = f"{status.st_dev}:{status.st_ino} {path}"
+
+    def hand_on(self) -> None:
+        """Hand on what there is to read."""
+        for reader in self.readers:
+            with contextlib.suppress(BlockingIOError):
+                data = os.read(reader, PIECE)
+                self._kept.write_beside(data)
+                self.pass_on.feed(data)
+
+    def close(self) -> None:
+        for reader in self.readers:
+            os.close(reader)
+            self._folder.cleanup()
 
 
 class _Channel(NamedTuple):
@@ -276,16 +318,30 @@ class _LogWriter:
         self._log = log
         self._flushed = time.monotonic()
         self._last = b"\n"
+        self._beside = b""  # what is to be written between two lines
 
     def write(self, data: bytes) -> None:
         self._try(self._log.write, data)
         self.bytes += len(data)
         self.lines += data.count(b"\n")
         self._last = data[-1:]
+        if self._beside:
+            self.write_beside(b"")
+
+    def write_beside(self, data: bytes) -> None:
+        """Write whole lines of another channel, where this one is between two lines."""
+        lines, self._beside = self._beside + data, b""
+        end = lines.rfind(b"\n") + 1 if self._last == b"\n" else 0
+        if end:
+            self.write(lines[:end])
+        self._beside = lines[end:]
 
     def end(self, footer: bytes) -> None:
         """Write a last line, on a line of its own."""
-        self.write(footer if self._last == b"\n" else b"\n" + footer)
+        for text in (self._beside, footer):
+            self._beside = b""
+            if text:
+                self.write(text if self._last == b"\n" else b"\n" + text)
 
     def flush_now_and_then(self) -> None:
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:

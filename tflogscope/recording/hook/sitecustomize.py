@@ -22,6 +22,10 @@ def _run_hidden() -> None:
 
 
 try:
+    if "TFLOGSCOPE_ERRORS" in os.environ:
+        import tflogscope_errors  # type: ignore[import-not-found]
+
+        tflogscope_errors.part_errors()
     if "TFLOGSCOPE_CLOCK" in os.environ:  # a run without a log
         import tflogscope_clock as hook  # type: ignore[import-not-found]  # it is beside this file
     else:
