@@ -115,9 +115,9 @@ def _stake(row: Row, run: Run) -> str:
         return stake
     part, share = duration(of.part), percent(of.part, of.us)
     if part != duration(us):  # some of it is one-time
-        return f"{stake}, {part} repeated ({share} of repeated time)"
-    whole = "repeated time" if of.in_loops else f"the {duration(of.us)} run"
-    return f"{stake} ({share} of {whole})"
+        return f"{stake}, {part} repeated ({share} of {duration(of.us)})"
+    whole = "of repeated time" if of.in_loops else "run"
+    return f"{stake} ({share} of {duration(of.us)} {whole})"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:
