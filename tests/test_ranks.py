@@ -60,7 +60,7 @@ def test_the_rank_that_the_others_wait_for_is_named(
     slow = facts[f"{name}.{release}"]["slow"]
     assert slow["rank"] == "1"
     assert 130_000 < slow["wait_us"] < 400_000, "it slept for 150 ms"
-    assert "rank 1 comes last" in describe_stragglers(facts[f"{name}.{release}"])[0]
+    assert "rank 1 arrives last" in describe_stragglers(facts[f"{name}.{release}"])[0]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -76,7 +76,7 @@ def test_what_is_odd_in_a_rank_is_named_with_it(
     }
     said = " ".join(describe_differences(facts[f"mixed4.{release}"]))
     assert (
-        "rank 2: kernel, MatMul: _MklMatMul (5 nodes) on ranks 0, 1, 3; MatMul (5 nodes) on rank 2"
+        "kernel of MatMul: MatMul (5 nodes) on rank 2; _MklMatMul (5 nodes) on ranks 0, 1, 3"
         in said
     )
 
@@ -134,7 +134,7 @@ def test_the_command_takes_logs_and_a_store(
     assert main(["ranks", *logs]) == 0
     text = capsys.readouterr().out
     assert "None in releases" in text
-    assert "rank 1 comes last in 7 of 7 steps" in " ".join(text.split())
+    assert "rank 1 arrives last in all 7 steps" in " ".join(text.split())
     assert main(["ranks", f"{store}#{tflogscope.open_store(store).rows['run'][0]}"]) == 2
     assert "no other ranks" in capsys.readouterr().err
     assert main(["ranks", store, "--json"]) == 0

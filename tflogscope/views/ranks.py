@@ -16,6 +16,15 @@ _ROWS = 20
 _CELL = 12  # of the heat map, in pixels
 _STEPS = 400
 _LONGEST = 200  # characters of a value
+# What differs, by `what` of a difference.
+_WHAT = {
+    "traces": "traces of {}",
+    "kernel": "kernel of {}",
+    "implementation": "implementation of {}",
+    "eager after the first step": "eager {} after the first step",
+    "order of calls": "order of {}",
+    "problem": "oneDNN problems in {}",
+}
 
 
 def ranks_document(groups: Sequence[Facts]) -> doc.Document:
@@ -46,13 +55,17 @@ def describe_differences(facts: Facts) -> list[str]:
     """A sentence for each difference, the odd ranks first."""
     sentences = []
     for difference in facts["differences"]:
-        who = f"{_named(', '.join(difference['odd']))}: " if difference["odd"] else "ranks differ: "
+        what = _WHAT.get(difference["what"], f"{difference['what']} {{}}")
         by_value: dict[str, list[str]] = {}
         for rank, value in difference["values"].items():
             by_value.setdefault(value, []).append(rank)
+        # What is odd comes first.
+        by_value = dict(
+            sorted(by_value.items(), key=lambda item: item[1][0] not in difference["odd"])
+        )
         shown = zip(_shortened([*by_value]), by_value.values(), strict=True)
         values = "; ".join(f"{value} on {_named(', '.join(ranks))}" for value, ranks in shown)
-        sentences.append(f"{who}{difference['what']}, {difference['subject']}: {values}")
+        sentences.append(f"{what.format(difference['subject'])}: {values}")
     if sentences:
         return sentences
     if facts["step_function"] is None:  # problems are compared by step
@@ -83,12 +96,15 @@ def describe_stragglers(facts: Facts) -> list[str]:
         if facts["skew_us"]:
             whole = duration(slow["step_us"])
             by = f". The earliest waits {duration(slow['wait_us'])} of a {whole} step (medians)"
-            how = "comes last"
-        steps = f"{slow['steps']} of {slow['of']} steps after the first"
+            how = "arrives last"
+        some = "all" if slow["steps"] == slow["of"] else f"{slow['steps']} of"
+        steps = f"{some} {slow['of']} steps after the first"
         sentences.append(f"{_named(slow['rank'])} {how} in {steps}{by}.")
     if skew := facts["skew_us"]:
         offsets = ", ".join(f"{_named(rank)} {value:+,.0f} µs" for rank, value in skew.items())
-        sentences.append(f"Clock offsets from the median, by the end of collectives: {offsets}.")
+        sentences.append(
+            f"Clock offsets from the median, estimated from ends of collectives: {offsets}."
+        )
     else:
         sentences.append("The logs have no collectives: the longest call counts as last.")
     return sentences
@@ -111,7 +127,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         for step in steps[:_ROWS]
     ]
     yield doc.Table(columns, cells, more="--json has all")
-    yield doc.Paragraph("rank columns: call time / time in collectives, as printed")
+    yield doc.Paragraph("rank columns: call time / time in collectives, with logging overhead")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 
