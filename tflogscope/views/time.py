@@ -80,7 +80,7 @@ def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     """The busiest op, where compute has a row, and the verdict does not name the op."""
     if any(row["phase"] == "compute" for row in shown):
         sentence = busiest_sentence(run)
-        if sentence and sentence not in read_verdict(run.summary, run)[1]:
+        if sentence and sentence.partition(":")[0] not in read_verdict(run.summary, run)[1]:
             yield doc.Paragraph(sentence)
 
 

@@ -38,6 +38,7 @@ Facts = Mapping[str, Any]
 _NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
+_FUNCTION = ["function", "function_uid"]
 _MAKING = ("tracing", "graph-passes", "first-runs")
 _WAITED_FOR = threshold("verdict.least_making")
 
@@ -122,6 +123,7 @@ class Busiest(NamedTuple):
 
     python, function: that place, null if there is none; `mostly`: some of it is elsewhere. `us` is
     its graph time in the table of ops; null where that has runs which are not counted here.
+    `data`: nodes of tf.data, which are not counted, take more.
     """
 
     op: str
@@ -130,6 +132,7 @@ class Busiest(NamedTuple):
     python: str | None
     function: str | None
     mostly: bool
+    data: bool
 
 
 @once
@@ -149,6 +152,8 @@ def busiest_of(run: Tables) -> Busiest | None:
     total_us, most = first["total_us"], first["us"] > first["total_us"] / 2
     ran = run.ops.filter(op.eq(first["op"]), mode="graph", kind="op")
     printed = spoken(float(ran[time].sum()))
+    of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
+    data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
     return Busiest(
         first["op"],
         total_us if spoken(total_us) == printed else None,
@@ -156,6 +161,7 @@ def busiest_of(run: Tables) -> Busiest | None:
         first["python"] if most else None,
         first["function"] if most else None,
         most and spoken(first["us"]) != spoken(total_us),
+        float(data[time].sum()) > total_us,
     )
 
 
@@ -242,7 +248,8 @@ def _compute(run: Tables) -> dict[str, Any]:
     if busiest is None:
         return {}
     where = busiest._asdict() if busiest.python or busiest.function else None
-    return {"busiest": {**busiest._asdict(), "where": where}, "place": busiest.python}
+    facts = {**busiest._asdict(), "where": where, "kind": {"data": busiest.data}}
+    return {"busiest": facts, "place": busiest.python}
 
 
 def busiest_sentence(run: Tables) -> str:
