@@ -298,5 +298,5 @@ def test_the_screen_says_what_failed_where_and_what_to_do() -> None:
     assert "FAILED  unexpected_eager: 2 unexpected eager executions; allowed: 0." in shown
     assert re.search(r"^    Mul +outside-function +2 +40 70$", shown, re.MULTILINE)
     assert "tf.function" in shown
-    assert "Check failed: unexpected_eager (policy: default policy)" in shown
+    assert "Check failed: unexpected_eager (default policy)" in shown
     assert "--write-baseline" in shown

@@ -47,7 +47,7 @@ def test_a_clean_run_passes(check: Check) -> None:
     code, out, err = check(CLEAN)
     assert (code, err) == (0, "")
     assert out.startswith("ok      unexpected_eager: 0 unexpected eager executions; allowed: 0.")
-    assert out.endswith("Check passed (policy: default policy)\n")
+    assert out.endswith("Check passed (default policy)\n")
 
 
 def test_a_log_that_is_cut_off_is_said_to_be(check: Check, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_summary_that_can_not_be_written_fails_no_check(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "summary.md"))
     code, out, err = check(CLEAN)
     assert code == 0
-    assert out.endswith("Check passed (policy: default policy)\n")
+    assert out.endswith("Check passed (default policy)\n")
     assert "can't write the job summary: No such file" in err
 
 

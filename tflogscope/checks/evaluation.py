@@ -67,7 +67,10 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
             if result is None and key.id in _left_out(evidence, policy):
                 continue
             if result is None:
-                yield Check(key.id, section.pattern, False, key.cannot, entry.limit)
+                text = (
+                    key.cannot if evidence.run.recorded_as else f"{key.cannot} {key.record}".strip()
+                )
+                yield Check(key.id, section.pattern, False, text, entry.limit)
             else:
                 yield _or_skipped(_check(key, entry, result, baseline), evidence)
 

@@ -90,6 +90,7 @@ class Key(NamedTuple):
     violation: Sentences = ""
     advice: Sentences = ""
     cannot: str = ""
+    record: str = ""
 
     def test(self, value: Any, where: str) -> Any:
         """The value as it is used. Raises UsageError if it is impossible."""

@@ -29,7 +29,8 @@ def _verdict(verdict: dict[str, Any]) -> Iterator[doc.Node]:
     yield from map(_check, verdict["checks"])
     yield from (doc.Fact("note", note) for note in verdict["notes"])
     failed = [check["name"] for check in verdict["checks"] if not check["passed"]]
-    against = f"policy: {verdict['policy']}"
+    default = verdict["policy"] == "default policy"
+    against = f"{'' if default else 'policy: '}{verdict['policy']}"
     if verdict["baseline"]:
         against += f"; baseline: {verdict['baseline']}"
     if not failed:
