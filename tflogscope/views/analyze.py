@@ -117,7 +117,7 @@ def _top_lines(facts: Summary) -> Iterator[doc.Node]:
         node_runs = Column("graph_runs", "node runs", "count", tone="graph")
         columns = (_LINES[0], Column("us", "time", "us"), _LINES[1], node_runs, *_LINES[3:5])
         lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines if row["us"]]
-        title = ", by time (warm-up and stalls excluded)"
+        title = ", by time, excluding warm-up and stalls"
         yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=title)
 
 
@@ -222,8 +222,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     ops = facts.ops.head(most).to_dicts()
     more = facts.ops.height > most
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
-    parts = [*_over_pace(run)] if timed else []
-    parts += [f"{most} of {facts.ops.height}; all: tflogscope ops LOG"] * more
+    over_pace = "".join(_over_pace(run)) if timed else ""
+    rest = f" ({most} of {facts.ops.height}; all: tflogscope ops LOG)" * more
     by_type = [*map(_op_type, ops)]
     columns = (
         Column("name", "op", "name"),
@@ -260,7 +260,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         table = doc.Table(doc.columns("ops"), every, caption, "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
-    title = f", by {'time' if timed else 'runs'}" + f" ({'; '.join(parts)})" * bool(parts)
+    title = f", by {'time' if timed else 'runs'}{over_pace}{rest}"
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 
@@ -270,7 +270,7 @@ def _over_pace(run: Run) -> Iterator[str]:
     ops = run.ops.filter(pl.col("kind") == "op", ~calling)
     us = float((ops["work_us"] - ops["steady_us"]).sum())
     if us >= 1:
-        yield f"{duration(us)} of warm-up and stalls excluded"
+        yield f", excluding {duration(us)} of warm-up and stalls"
 
 
 def _op_type(op: doc.Row) -> doc.Row:

@@ -17,7 +17,7 @@ from tflogscope.views import document as doc
 from tflogscope.views.text import shorten
 
 _NAME = 44  # cells
-_KIND = "{name} {runs} {time}"
+_KIND = "{name} ({runs}, {time})"
 _LINKED = ("certain", "inferred", "ambiguous")
 _REWRITTEN = {
     **{id_: row["where"] for id_, row in packaged_toml("sentences/rewrites.toml").items()},
@@ -38,7 +38,7 @@ def onednn_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     names = dict.fromkeys(facts.rewriters.kernels + facts.rewriters.primitives)
     children: list[doc.Node] = []
     if has_kernels:
-        children += [*_kernels(facts.rewrites, whose(facts)), *_nodes(facts)]
+        children += [*_kernels(facts), *_nodes(facts)]
     for library in facts.libraries:
         children += _library(library)
     if facts.onednn is not None:
@@ -60,10 +60,11 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
         yield doc.Fact(" and ".join(facts.rewriters.kernels) or "oneDNN", nodes.text, nodes.entries)
 
 
-def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
-    label = "rewrite"
+def _kernels(facts: Summary) -> Iterator[doc.Fact]:
+    label, rewrites = "rewrite", facts.rewrites
     if rewrites.is_empty():
-        yield doc.Fact(label, f"none to a {names} kernel")
+        off = "onednn-off" in facts.findings["id"] and facts.onednn is not None
+        yield doc.Fact(label, "none" + off * " (oneDNN is off; Eigen calls its GEMM)")
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -82,19 +83,20 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        nodes = count_of(eligible.nodes, "eligible graph node")
+        one, nodes = eligible.nodes == 1, count_of(eligible.nodes, "eligible graph node")
         rewritten, share = eligible.rewritten, percent(eligible.on_kernels, eligible.runs)
-        if 1 < eligible.nodes == rewritten and share == "100%":
-            text = f"all {nodes} ran on {whose(facts)}"
-        elif eligible.nodes > 1 and not rewritten:
-            text = f"none of {nodes} ran on {whose(facts)}"
+        if eligible.nodes == rewritten and share == "100%":
+            text = f"{'the only' if one else 'all'} {nodes.removeprefix('1 ')} ran"
+        elif not rewritten:
+            text = f"the only {nodes[2:]} did not run" if one else f"none of {nodes} ran"
         else:
-            text = f"{rewritten:,} of {nodes} ran on {whose(facts)} ({share} of executions)"
+            text = f"{rewritten:,} of {nodes} ran ({share} of executions)"
+        text += f" on {whose(facts)}"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
-    kept = [f"{reason} {nodes:,}" for reason, nodes in counts.items()]
+    kept = [f"{nodes:,} ({reason})" for reason, nodes in counts.items()]
     if eligible.nodes and without:
         others = "1 other has" if without == 1 else f"{without:,} others have"
         text += f"; {others} no {whose(facts)} kernel"
@@ -132,7 +134,7 @@ def _each(table: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
 def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     header = facts.header
     parts = [
-        header.isa or (None if header.version else "unknown (no header)"),
+        (header.isa or "").strip() or (None if header.version else "unknown (no header)"),
         "ISA not logged" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         f"{count_of(header.threads, 'thread')} (at startup)" if header.threads else None,
@@ -207,7 +209,7 @@ def _links(links: Mapping[str, int]) -> str:
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"with first runs, ops that call oneDNN took {duration(took)}"
+    whole = f"that call oneDNN took {duration(took)} with first runs"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
     return f"{whole}, their primitives {duration(inside)} (summed over threads)"
