@@ -72,7 +72,7 @@ def row_of(python: str) -> str:
     if classic:
         of_all = absl / (len(classic) + absl)
         prefix = f"classic, {of_all:.1%} absl" if absl else "classic"
-        thread_ids = "with the variable" if all(classic) else "not always"
+        thread_ids = "optional" if all(classic) else "not always"
     kernels = timeline.filter(pl.col("rewrite") != "none")["kernel"].unique().sort().to_list()
     cells = (
         tensorflow,

@@ -82,7 +82,7 @@ def _head(run: Run) -> Iterator[doc.Node]:
         share = run.summary.recorded.others_cpu_share or 0.0
         yield doc.Paragraph(
             f"The machine was busy (other processes used {percent(share, 1)} of the processors): "
-            "times are inflated, and findings about gaps and waits are only notes."
+            "times are inflated."
         )
     yield doc.Paragraph(read_verdict(run.summary, run)[1])
     yield from snippet(run)
