@@ -126,8 +126,8 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node
 def _lines(lines: Sequence[int]) -> doc.Text:
     """The first three lines, and the last."""
     if len(lines) > 4:
-        return (*doc.lines(lines[:3], " "), " … ", doc.Line(lines[-1]))
-    return tuple(doc.lines(lines, " "))
+        return (*doc.lines(lines[:3]), ", … ", doc.Line(lines[-1]))
+    return tuple(doc.lines(lines))
 
 
 def _advice(violations: Sequence[dict[str, Any]]) -> dict[str, str]:

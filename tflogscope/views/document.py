@@ -269,17 +269,17 @@ def in_full(finding: Finding) -> Section:
     return Section(title, body, tone="error" if finding.severity == "error" else "")
 
 
-def lines(numbers: Sequence[int], between: str = ", ", source: str | None = None) -> Sequence[Text]:
+def lines(numbers: Sequence[int], source: str | None = None) -> Sequence[Text]:
     """Lines of the log, one after the other."""
     texts: list[Text] = []
     for number in numbers:
-        texts += [between] * bool(texts) + [Line(number, source)]
+        texts += [", "] * bool(texts) + [Line(number, source)]
     return texts
 
 
-def log_lines(numbers: Sequence[int], between: str = ", ", source: str | None = None) -> Text:
+def log_lines(numbers: Sequence[int], source: str | None = None) -> Text:
     """The same after what they are: `lines 5, 9`."""
-    return f"line{'s' * (len(numbers) > 1)} ", *lines(numbers, between, source)
+    return f"line{'s' * (len(numbers) > 1)} ", *lines(numbers, source)
 
 
 def left_out(count: int, shown: int) -> Iterator[Node]:
