@@ -84,7 +84,7 @@ def test_what_is_tried_first_is_no_reference_code(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_text(line.format("concat", "axis:1") + line.format("reorder", ""))
     said = _words(run_command("analyze", str(log)).stdout)
-    assert "reorder simple:any 1 run" in said
+    assert "reorder simple:any (1 run" in said
     assert "concat simple:any 1 run" not in said
 
 

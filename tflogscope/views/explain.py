@@ -81,7 +81,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if facts.get("fused_into"):
         fused = facts["fused_into"]
         yield doc.Paragraph(
-            f"Others were fused into {' and '.join(fused)}; try explain --op {fused[0]}."
+            f"More were fused into {' and '.join(fused)}; try explain --op {fused[0]}."
         )
     if what == "op" and facts["compiled_runs"]:
         runs = count_of(facts["compiled_runs"], "execution")
@@ -192,8 +192,8 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
         yield doc.Section("Why eagerly", items, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
-            "Python never called it outside a graph function. If it did, TensorFlow would "
-            "dispatch its oneDNN kernel too, if shapes and types allow "
+            "Python never called it outside a graph function. Eager calls use the oneDNN kernel "
+            "too, if shapes and types allow "
             "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)."
         )
         yield doc.Section("Why never eagerly", [doc.Paragraph(never)])

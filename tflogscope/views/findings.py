@@ -113,11 +113,11 @@ def _stake(row: Row, run: Run) -> str:
     of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return stake
-    part, share = duration(of.part), percent(of.part, of.us)
+    part, share, whole = duration(of.part), percent(of.part, of.us), duration(of.us)
     if part != duration(us):  # some of it is one-time
-        return f"{stake}, {part} repeated ({share} of {duration(of.us)})"
-    whole = "of repeated time" if of.in_loops else "run"
-    return f"{stake} ({share} of {duration(of.us)} {whole})"
+        stake += f", {part}"
+    whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
+    return f"{stake} of {whole} ({share})"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:

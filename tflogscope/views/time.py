@@ -43,16 +43,16 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     if tail := _after_ops(phases, run):
         nodes.append(doc.Paragraph(f"Python: {tail}."))
     nodes += _busiest(shown, run)
-    unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
-    if unknown:
-        named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
-        nodes.append(doc.Paragraph(f"This log can't measure: {named}."))
     where = " in the recorded run"
     if threads := threads_of_service(run.summary.functions):
         where = f" in the {len(threads)} threads that call functions"
         if any(row["phase"] == PHASE_NAMES["python"] for row in shown):
             text = "Python: time between calls, including waits for requests."
             nodes.append(doc.Paragraph(text))
+    unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
+    if unknown:
+        named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
+        nodes.append(doc.Paragraph(f"This log can't measure: {named}."))
     yield doc.Section("Where the time went", nodes, "time", brief=where)
 
 
