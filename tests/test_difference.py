@@ -203,7 +203,7 @@ def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> Non
         runs[name] = opened(log)
     same = difference(runs["fast"], runs["slow"])
     assert "slower" not in changes(same, "ops").get(ADD.op, [])
-    assert ", within run-to-run noise), interquartile range " in verdict(same)
+    assert ", possibly run-to-run noise), interquartile range now " in verdict(same)
     other = difference(runs["fast"], runs["apart"])
     assert "slower" in changes(other, "ops")[ADD.op]
     assert " per call (was " in verdict(other)
@@ -230,7 +230,7 @@ def test_one_program_that_ran_twice_is_neither_slower_nor_faster(opened: Open) -
         assert not said(facts)
         step = verdict(facts).rpartition("; ")[2]
         assert " (was " not in step or ", no clear change)" in step or "run-to-run noise)" in step
-    assert ", within run-to-run noise)" in verdict(difference(fast, slow))
+    assert ", possibly run-to-run noise)" in verdict(difference(fast, slow))
 
 
 def test_a_mended_program_is_faster_in_loops() -> None:

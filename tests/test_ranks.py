@@ -142,7 +142,7 @@ def test_the_command_takes_logs_and_a_store(
     assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0
     page = (tmp_path / "all.html").read_text()
     assert page.count("<rect") == 8 * (2 + 4 + 2) * 2
-    assert "rank 3: problem, step 5" in page
+    assert "oneDNN problems in step 5: " in page
 
 
 def with_servers(name: str, folder: Path) -> str:

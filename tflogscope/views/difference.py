@@ -105,7 +105,7 @@ def _of_step(step: Facts) -> str:
     )
     far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
     low, high = (duration(step[f"{name}_us_after"]) for name in ("p25", "p75"))
-    spread = f", interquartile range {low} to {high}" if us[0] != us[1] else ""
+    spread = f", interquartile range now {low} to {high}" if us[0] != us[1] else ""
     return f"{_times(*us, certain=apart and far, of=' per call')}{spread}"
 
 
@@ -115,7 +115,7 @@ def _times(before: float, after: float, *, certain: bool, of: str = "") -> str:
     if certain:
         return f"{now} (was {was})"
     if max(before, after) > RATIO * min(before, after):
-        return f"{now} (was {was}, within run-to-run noise)"
+        return f"{now} (was {was}, possibly run-to-run noise)"
     return f"{now} (unchanged)" if now == f"{was}{of}" else f"{now} (was {was}, no clear change)"
 
 

@@ -248,7 +248,9 @@ def _compute(run: Tables) -> dict[str, Any]:
     if busiest is None:
         return {}
     where = busiest._asdict() if busiest.python or busiest.function else None
+    wall = float(run.time.filter(phase="compute")["wall_us"].sum())
     facts = {**busiest._asdict(), "where": where, "kind": {"data": busiest.data}}
+    facts["threads"] = {"over": 0 < wall < (busiest.us or 0)}
     return {"busiest": facts, "place": busiest.python}
 
 
