@@ -225,7 +225,8 @@ def _change(row: Facts) -> str:
     for change in changes:
         column = _VALUES.get(change)
         if column is None or f"{column}_before" not in row:
-            parts.append("run count" if change == "runs" else change)
+            runs = "more runs" if _more(row, "executions") > 0 else "fewer runs"
+            parts.append(runs if change == "runs" else change)
         else:
             sides = [_value(row[f"{column}_{side}"]) for side in ("before", "after")]
             values = " → ".join(sides)
