@@ -193,8 +193,7 @@ def _answer(answer: Entry, *, several: bool, briefly: bool) -> doc.Item:
     examples = [_example(op, several=several) for op in answer.evidence]
     shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, examples, "Examples")])]
     if not briefly:
-        brief = [doc.Table(_EXAMPLES, examples[:_EVIDENCE_SHOWN], titles=False)]
-        shown.append(doc.Brief([*brief, *doc.left_out(len(examples), _EVIDENCE_SHOWN)]))
+        shown.append(doc.Brief([doc.Table(_EXAMPLES, examples[:_EVIDENCE_SHOWN], titles=False)]))
     return doc.Item(text, shown)
 
 
