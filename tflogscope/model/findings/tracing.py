@@ -45,7 +45,17 @@ _OWN = re.compile(
 )  # files that define no function of a program's
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
 # What is known of an argument that has a value of another kind than before.
-_OF_STATE = {"name", "values", "none", "defined", "xla", "predicts", "signature"}
+_OF_STATE = {
+    "name",
+    "values",
+    "none",
+    "defined",
+    "xla",
+    "predicts",
+    "keras",
+    "batched",
+    "signature",
+}
 _LATER = ~pl.col("python_function").is_first_distinct()
 _SHAPES = r"_handle_shapes=(\[.*?\])(?:, \w+=|$)"  # of a variable that a function gets
 _LEAST_PART = threshold("first-call.least_part")
