@@ -141,7 +141,7 @@ def test_each_dependency_is_imported() -> None:
 
 
 def declared(requirements: Iterable[str]) -> set[str]:
-    names = {re.split(r"[^\w-]", each)[0] for each in requirements}
+    names = {re.split(r"[^\w.-]", each)[0] for each in requirements}
     return {name for name in names if not name.startswith("types-")}
 
 

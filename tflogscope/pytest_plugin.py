@@ -199,7 +199,7 @@ def _run_to_end(
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # TensorFlow's warnings, which the log has too
+        stderr=subprocess.STDOUT,
         env=dict(environment),
         text=True,
         errors="replace",

@@ -90,8 +90,10 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         elif not rewritten:
             text = f"the only {nodes[2:]} did not run" if one else f"none of {nodes} ran"
         else:
-            text = f"{rewritten:,} of {nodes} ran ({share} of executions)"
+            text = f"{rewritten:,} of {nodes} ran"
         text += f" on {whose(facts)}"
+        if 0 < rewritten < eligible.nodes or (rewritten and share != "100%"):
+            text += f" ({share} of executions)"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
