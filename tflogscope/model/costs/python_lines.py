@@ -154,15 +154,19 @@ class PythonLines:
         of = only(made["row"], named).drop_nulls()
         return self.python[of[0]] if of.len() else None
 
+    @cached_property
+    def nodes(self) -> pl.DataFrame:
+        """Nodes as they were traced, gradients too: process, graph, node, row (of the stack)."""
+        records = self._events.messages("python_node", "python_gradient")
+        return self._with_rows(records, "stack_process")
+
     def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:
         """The stack of each node, given by the full name of its function and its own.
 
         Where a function is inlined, its nodes have the caller's name before their own: then the
         longest end that is a node's name counts, if all nodes of that name have one line.
         """
-        records = self._with_rows(
-            self._events.messages("python_node", "python_gradient"), "stack_process"
-        )
+        records = self.nodes
         if records.is_empty():
             return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(nodes))
         keys = ["process", "graph", "node"]

@@ -28,12 +28,14 @@ from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, most
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
+from tflogscope.model.findings.lookups import lookup_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
 from tflogscope.model.findings.recording import ending_findings, recording_findings
 from tflogscope.model.findings.serving import serving_findings
 from tflogscope.model.findings.tracing import tracing_findings
+from tflogscope.model.findings.unrolled import unrolled_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
 from tflogscope.model.ledger.owners import (
@@ -212,6 +214,8 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
     yield from convolution_findings(evidence)
+    yield from lookup_findings(evidence)
+    yield from unrolled_findings(evidence)
     yield from verbose_findings(evidence)
     yield from warning_findings(evidence)
 

@@ -26,7 +26,7 @@ from tflogscope.model.common.names import MERGED
 from tflogscope.model.common.once import once
 from tflogscope.model.common.sentences import rows
 from tflogscope.model.ledger.services import threads_of_service
-from tflogscope.model.ledger.stretches import PHASE_NAMES, WAITS
+from tflogscope.model.ledger.stretches import MAKING, PHASE_NAMES, WAITS
 from tflogscope.model.overview.computing import computing_nodes
 from tflogscope.model.overview.onednn_headline import onednn_verdict
 from tflogscope.model.overview.step_calls import later_steps
@@ -39,7 +39,6 @@ _NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _FUNCTION = ["function", "function_uid"]
-_MAKING = ("tracing", "graph-passes", "first-runs")
 _WAITED_FOR = threshold("verdict.least_making")
 
 
@@ -263,7 +262,7 @@ def busiest_sentence(run: Tables) -> str:
 def _making(run: Tables) -> dict[str, Any]:
     """What functions take before they run, once, if it is much, and more than the loops take."""
     phases = looked_up(run.time, run.repeated, "phase").fill_null(0)
-    made = phases.filter(pl.col("phase").is_in(_MAKING))
+    made = phases.filter(pl.col("phase").is_in(MAKING))
     at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
     loops = float(phases["repeats_us"].sum())
     if at_first <= max(loops, _WAITED_FOR):
