@@ -122,14 +122,15 @@ class RecordTensorFlow:
         self._need_tensorflow()
         log = self._directories.mktemp(re.sub(r"\W", "_", name)) / "run.log.zst"
         recorder = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
-        status, output = _run_to_end(
+        status, output, errors = _run_to_end(
             [*recorder, self.python, *command], {**os.environ, **(environment or {})}, timeout
         )
-        sys.stdout.write(output)  # pytest keeps it for the report
+        sys.stdout.write(output)  # pytest keeps both for the report
+        sys.stderr.write(errors)
         if status is None:
             pytest.fail(f"{name} timed out after {timeout:g} s", pytrace=False)
         if status:
-            last = "\n".join(output.splitlines()[-_SHOWN:])
+            last = "\n".join((output + errors).splitlines()[-_SHOWN:])
             pytest.fail(f"{name} ended with status {status}\n{last}", pytrace=False)
         run = tflogscope.open_log(log)
         self._logs[run] = log
@@ -194,35 +195,35 @@ def _own_paths() -> list[str]:
 
 def _run_to_end(
     command: list[str], environment: Mapping[str, str], timeout: float
-) -> tuple[int | None, str]:
-    """Return exit status and what was printed; None: it took too long, and was ended."""
+) -> tuple[int | None, str, str]:
+    """Return exit status and both streams; None: it took too long, and was ended."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         env=dict(environment),
         text=True,
         errors="replace",
         start_new_session=True,  # Ctrl-C reaches pytest, which ends it
     )
     try:
-        output, _ = process.communicate(timeout=timeout)
+        streams = process.communicate(timeout=timeout)
     except BaseException as error:
-        output = _end(process)
+        streams = _end(process)
         if isinstance(error, subprocess.TimeoutExpired):
-            return None, output
+            return None, *streams
         raise
-    return process.returncode, output
+    return process.returncode, *streams
 
 
-def _end(process: subprocess.Popen[str]) -> str:
-    """End a recording; return what was printed. It hands the first signal on to the program."""
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """End a recording; return both streams. It hands the first signal on to the program."""
     for number in (signal.SIGTERM, signal.SIGTERM):
         process.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=_PATIENCE_SECONDS)[0]
+            return process.communicate(timeout=_PATIENCE_SECONDS)
     process.kill()
-    return process.communicate()[0]
+    return process.communicate()
 
 
 # ---- what a failed test shows --------------------------------------------------------------------
