@@ -252,14 +252,14 @@ def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.
 def _function(entry: Facts) -> doc.Text:
     name = shorten(entry["function"] or "an unnamed function", _NAME)
     uids = entry["function_uids"]
-    traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
+    which_of = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} of this name)" * bool(uids)
     call: doc.Text = ""
     if entry["first_call_line"]:
         first = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times, first"
         call = (f", {first} on log line ", doc.Line(entry["first_call_line"]))
     which = "on" if entry["runs"] == 1 else "first on"
     ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, {which} log line "
-    return f"{name}{traces}", call, ran, doc.Line(entry["lines"][0])
+    return f"{name}{which_of}", call, ran, doc.Line(entry["lines"][0])
 
 
 def _why_there(entry: Facts, own_remapper: bool) -> str:
