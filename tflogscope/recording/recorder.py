@@ -217,8 +217,11 @@ class _ErrorChannel:
         self.environment: dict[str, str] = {}
         self.readers: list[int] = []
         self.pass_on, self._kept = pass_on, kept
-        if sys.platform == "win32":
-            return
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # no room for one: all comes by the other channel
+                self._make(log)
+
+    def _make(self, log: int) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tflogscope-")
         path = f"{self._folder.name}/errors"
         os.mkfifo(path, 0o600)
