@@ -50,7 +50,7 @@ def onednn_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
 
 
 def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
-    """Whether oneDNN is on, and how much ran on it, in one line."""
+    """Whether oneDNN is on, and how much ran on it; its time where the log has no other."""
     off = facts.findings.filter(id="onednn-off")["text"]
     nodes = next(_nodes(facts), None)
     if not off.is_empty():
@@ -58,6 +58,9 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
         yield doc.Fact("oneDNN", f"off: {ran}{more.strip()}")
     elif nodes is not None:
         yield doc.Fact(" and ".join(facts.rewriters.kernels) or "oneDNN", nodes.text, nodes.entries)
+    timed = facts.eager.has_durations or facts.graph.has_durations
+    if not timed and facts.onednn is not None and facts.onednn.exec_lines:
+        yield next(_runs(facts.onednn))  # the only times of the log
 
 
 def _kernels(facts: Summary) -> Iterator[doc.Fact]:
