@@ -16,9 +16,9 @@ from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.costs.first_calls import compiled_calls
+from tflogscope.model.findings.changes import lengths_vary
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.onednn import last_primitives
-from tflogscope.model.findings.tracing import lengths_vary
 from tflogscope.model.pipeline import Evidence
 
 # core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
