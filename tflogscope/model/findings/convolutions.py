@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import where
-from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.findings.onednn import claim_nodes
+from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
 # keras/src/backend/tensorflow/nn.py, conv: grouped convolutions, and 3-D ones of channels_first,
 # run in a function of this name with jit_compile=True. So does their gradient.
 _BY_KERAS, _GRADIENT = r"\bf=__\w*_conv_xla_\d", r"\bf=__\w*_backward__conv_xla_\d"
 _LAYER = r"([^/]+)/(?:Stateful)?PartitionedCall$"
-# Without a log (TensorFlow 2.21.0, Keras 3.15.1, AVX-512), gradients of four convolutions of 2 to
-# 32 groups took 48 to 1,400 times as long as oneDNN's, forward passes 1.3 to 12 times.
-_OF_GRADIENTS = 0.97
+_OF_GRADIENTS = threshold("xla-convolution.gradients_share")
 
 
 def convolution_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.common.frames import is_among, only
+from tflogscope.model.common.frames import Integers, is_among, only
+from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import MERGED
 from tflogscope.model.ledger.owners import Claims
 from tflogscope.model.pipeline import Evidence
@@ -80,3 +82,35 @@ def claim_overhead(evidence: Evidence, at: pl.Series, *, of_keras: bool) -> pl.D
     # A first run makes the kernel, which a graph makes as well.
     running = (pl.col("work_us") - pl.col("cost")).clip(0, RUNNING_US)
     return claim_spans(mine, gap=around, op=running)
+
+
+def claim_nodes(
+    evidence: Evidence, definitions: Integers, less: float
+) -> tuple[float | None, list[pl.DataFrame]]:
+    """What calls take less if nodes (rows of `definitions`) take so many µs less; claims of it."""
+    frame = evidence.executions.frame
+    frame = frame.hstack([evidence.costs.known("steady_us").alias("us")])
+    ran = only(frame, is_among(frame["definition"], definitions))
+    ran = ran.drop_nulls(["definition", "call", "end_time"])
+    less *= waited_for(ran)
+    us = pl.coalesce("us", pl.col("end_time") - pl.col("time"))  # a first run may make kernels
+    per = ran.group_by("call").agg(us=us.sum())
+    claim = claim_in_calls(evidence, per)
+    if not less or claim.is_empty():
+        return less or None, []
+    return less, [claim.with_columns(us=less * pl.col("us") / pl.col("us").sum())]
+
+
+def waited_for(ran: pl.DataFrame) -> float:
+    """What calls waited for runs of nodes, of what these add up to on all threads."""
+    ran = ran.drop_nulls("end_time")
+    begin, end = ran["time"].to_numpy(), ran["end_time"].to_numpy()
+    if not (took := (end - begin).sum()):
+        return 1.0
+    return float(covered(begin, end, np.array([begin.min(), end.max()])).sum() / took)
+
+
+def claim_in_calls(evidence: Evidence, per: pl.DataFrame) -> pl.DataFrame:
+    """Claim so many µs of each call that has ended: `per` has call, us."""
+    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
+    return calls.select("thread", "begin", "end", pl.col("us").cast(pl.Float64)).drop_nulls()

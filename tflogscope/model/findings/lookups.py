@@ -10,8 +10,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, row_with, where
 from tflogscope.model.common.names import PRODUCTS
-from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.findings.onednn import claim_nodes
+from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")

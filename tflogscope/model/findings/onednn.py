@@ -15,7 +15,6 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import (
-    Integers,
     holds,
     is_among,
     only,
@@ -23,9 +22,16 @@ from tflogscope.model.common.frames import (
     rows,
     where,
 )
-from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, most, total
+from tflogscope.model.findings.finding import (
+    AVOIDABLE,
+    Finding,
+    claim_in_calls,
+    claim_nodes,
+    most,
+    total,
+    waited_for,
+)
 from tflogscope.model.findings.verbose import LEAST_US, MUCH, passed_over
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
@@ -209,32 +215,6 @@ def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:
     return claim_nodes(evidence, where(types == "DT_DOUBLE"), less)
 
 
-def claim_nodes(
-    evidence: Evidence, definitions: Integers, less: float
-) -> tuple[float | None, list[pl.DataFrame]]:
-    """What calls take less if nodes (rows of `definitions`) take so many µs less; claims of it."""
-    frame = evidence.executions.frame
-    frame = frame.hstack([evidence.costs.known("steady_us").alias("us")])
-    ran = only(frame, is_among(frame["definition"], definitions))
-    ran = ran.drop_nulls(["definition", "call", "end_time"])
-    less *= _waited_for(ran)
-    us = pl.coalesce("us", pl.col("end_time") - pl.col("time"))  # a first run may make kernels
-    per = ran.group_by("call").agg(us=us.sum())
-    claim = _claim_in_calls(evidence, per)
-    if not less or claim.is_empty():
-        return less or None, []
-    return less, [claim.with_columns(us=less * pl.col("us") / pl.col("us").sum())]
-
-
-def _waited_for(ran: pl.DataFrame) -> float:
-    """What calls waited for runs of nodes, of what these add up to on all threads."""
-    ran = ran.drop_nulls("end_time")
-    begin, end = ran["time"].to_numpy(), ran["end_time"].to_numpy()
-    if not (took := (end - begin).sum()):
-        return 1.0
-    return float(covered(begin, end, np.array([begin.min(), end.max()])).sum() / took)
-
-
 def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
     """Whose pass knows nodes: who has the rules, or whoever works where no rule fits."""
     names = {rewriter.id: rewriter.name for rewriter in REWRITERS}
@@ -331,14 +311,8 @@ def _claim_primitives(evidence: Evidence, lines: pl.DataFrame) -> pl.DataFrame:
     """Claim, of the calls in which these primitives ran, what float32 saves of their time."""
     ran = rows(evidence.executions.frame[["call", "time", "end_time"]], lines["execution"])
     per = lines.select(us="duration_us").hstack(ran[["call"]]).group_by("call").agg(pl.all().sum())
-    saved = pl.col("us") * _OF_REFERENCE * _waited_for(ran.unique())
-    return _claim_in_calls(evidence, per).with_columns(us=saved)
-
-
-def _claim_in_calls(evidence: Evidence, per: pl.DataFrame) -> pl.DataFrame:
-    """Claim so many µs of each call that has ended: `per` has call, us."""
-    calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
-    return calls.select("thread", "begin", "end", pl.col("us").cast(pl.Float64)).drop_nulls()
+    saved = pl.col("us") * _OF_REFERENCE * waited_for(ran.unique())
+    return claim_in_calls(evidence, per).with_columns(us=saved)
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
