@@ -60,8 +60,9 @@ def record(
 
     The log is a few percent of the size of a full VLOG level 2 log.
 
-    The program's output still goes to standard output, TensorFlow's warnings and errors to
-    standard error, and its exit status is passed on. The log contains all of it.
+    The program's output still goes to standard output; what Python writes to standard error, and
+    TensorFlow's warnings and errors, go there. The exit status is passed on. The log contains all
+    of it.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Two replicas wait for a generator that sleeps: each batch is asked for twice, and the second is there at once."""
+"""Two replicas wait for a generator that sleeps: each batch is requested twice, and the second is there at once."""
 
 import time
 
