@@ -25,6 +25,7 @@ from tflogscope.model.findings.finding import (
     total,
 )
 from tflogscope.model.findings.gaps import claim_gaps, measure_gaps
+from tflogscope.model.findings.growing import grown_spans
 from tflogscope.model.findings.loops import (
     GENERATOR,
     avoidable_wait,
@@ -45,12 +46,8 @@ _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
 _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
 _STEADY = threshold("eager-steady-state.steady_share")
-_GROWS = threshold("eager-steady-state.grows")
-_OTHERS_GROW = threshold("eager-steady-state.others_grow")
-_LEAST_GROWN = threshold("eager-steady-state.least_grown")
 _LEAST_STEPS = threshold("eager-training-step.least_steps")
 _MAKING = ("variable-init", "optimizer-slots")  # causes of what gives a variable its first value
-_CONCAT = "ConcatV2"  # core/kernels/concat_op.cc copies all inputs
 _FROM_GENERATOR = "Dataset.from_generator"
 
 
@@ -394,7 +391,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         metric=bool((ops["rule"] == METRIC_UPDATE).all()),
         callback=is_among(ops["at"], evidence.asked_by(CALLBACK)).sum() > _STEADY * ops.height,
     )
-    grown = _grown(evidence, ops)
+    grown = grown_spans(evidence, ops)
     if grown.height:  # what the results are in the end is copied once in any case
         left = 1 - pl.col("work_us").max() / pl.col("work_us").sum()
         claims = [*finding.claims, claim_spans(grown, op=pl.col("work_us") * left)]
@@ -407,32 +404,6 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
     of_ops = [claim_gaps(evidence, stake, "eager")] if stake["fit"].any() else finding.claims
     facts = {**finding.facts, "saved": None, "with": AVOIDABLE}
     return finding._replace(claims=[*of_ops, idle], facts=facts)
-
-
-def _grown(evidence: Evidence, ops: pl.DataFrame) -> pl.DataFrame:
-    """The spans of concatenations that take longer and longer: each copies all earlier results.
-
-    An op that takes longer as well reads these results in each turn, which needs them in one
-    tensor, or the machine is busier. Nothing then says what the concatenations could save.
-    """
-    of_loop = pl.col("at").is_between(ops["at"].min(), ops["at"].max())
-    spans = evidence.spans.filter(of_loop, thread=ops["thread"][0])
-    quarter = pl.int_range(pl.len()).over("op") * 4 // pl.len().over("op")
-    per = spans.group_by("op", quarter=quarter).agg(pl.col("work_us").median(), runs=pl.len())
-    work = pl.col("work_us").sort_by("quarter")
-    rise = per.group_by("op").agg(
-        rises=(work.diff().drop_nulls() > 0).all(),
-        grows=work.last() >= _GROWS * work.first(),
-        more=work.last() - work.first(),
-        runs=pl.col("runs").sum(),
-    )
-    grows = pl.col("rises") & pl.col("grows") & (pl.col("runs") >= _LEAST_GROWN)
-    mine = float(rise.filter(grows, op=_CONCAT)["more"].sum())
-    others = rise.filter(pl.col("op") != _CONCAT, pl.col("more") > _OTHERS_GROW * mine)
-    grown, eager = spans.filter(op=_CONCAT), spans.filter(~pl.col("is_call"))
-    whole = eager.select((pl.col("gap") + pl.col("work_us")).sum()).item()
-    most_of_it = mine and 2 * grown["work_us"].sum() > whole
-    return grown if most_of_it and others.is_empty() else spans.clear()
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
