@@ -222,7 +222,6 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     ops = facts.ops.head(most).to_dicts()
     more = facts.ops.height > most
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
-    over_pace = "".join(_over_pace(run)) if timed else ""
     rest = f" ({most} of {facts.ops.height}; all: tflogscope ops LOG)" * more
     by_type = [*map(_op_type, ops)]
     columns = (
@@ -234,22 +233,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         Column("share", f"runs on {whose(facts)}", "share", tone="rewritten", stays=True),
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
-    if timed and not ranked_by(run.ops).startswith("steady"):
-        brief.append(doc.Paragraph("Times are as printed, with what logging cost."))
-    names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
-    running = [name for name in names if re.match(RUNNING_OPS, name)]
-    waiting = [name for name in names if re.match(NEXT, name)]
-    others = {*names} - {*running, *waiting}  # such as MakeIterator, for functions of tf.data
-    optimizing = run.ledger.filter(pl.col("op").is_in(others), phase="graph-passes", mode="eager")
-    making = optimizing["op"].cast(pl.String).unique(maintain_order=True).to_list()
-    includes = (running, "what runs inside"), (waiting, "wait time"), (making, "graph optimization")
-    bases = [
-        f"{', '.join(ops_)} {'includes' if len(ops_) == 1 else 'include'} {what}"
-        for ops_, what in includes
-        if ops_ and timed
-    ]
-    if bases:
-        brief.append(doc.Paragraph("; ".join(bases)))
+    if timed:
+        brief.append(doc.Paragraph(f"Times {'; '.join(_bases(run, by_type))}."))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -260,17 +245,29 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
         table = doc.Table(doc.columns("ops"), every, caption, "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
-    title = f", by {'time' if timed else 'runs'}{over_pace}{rest}"
+    title = f", by {'time' if timed else 'runs'}{rest}"
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 
-def _over_pace(run: Run) -> Iterator[str]:
-    """What ops took over their usual pace; what calls others has that of these."""
-    calling = pl.col("op").cast(pl.String).str.contains(CALLING_OPS)
-    ops = run.ops.filter(pl.col("kind") == "op", ~calling)
-    us = float((ops["work_us"] - ops["steady_us"]).sum())
-    if us >= 1:
-        yield f", excluding {duration(us)} of warm-up and stalls"
+def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
+    """What times of op types add up, leave out, and include."""
+    if ranked_by(run.ops).startswith("steady"):
+        ops = run.ops.filter(kind="op")
+        us = float((ops["work_us"] - ops["steady_us"]).sum())
+        excluded = f" and exclude {duration(us)} of warm-up and stalls" * (us >= 1)
+        yield f"add up all threads{excluded}"
+    else:
+        yield "add up all threads, with logging overhead"
+    names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
+    running = [name for name in names if re.match(RUNNING_OPS, name)]
+    waiting = [name for name in names if re.match(NEXT, name)]
+    others = {*names} - {*running, *waiting}  # such as MakeIterator, for functions of tf.data
+    optimizing = run.ledger.filter(pl.col("op").is_in(others), phase="graph-passes", mode="eager")
+    making = optimizing["op"].cast(pl.String).unique(maintain_order=True).to_list()
+    includes = (running, "what runs inside"), (waiting, "wait time"), (making, "graph optimization")
+    for ops_, what in includes:
+        if ops_:
+            yield f"{', '.join(ops_)} {'includes' if len(ops_) == 1 else 'include'} {what}"
 
 
 def _op_type(op: doc.Row) -> doc.Row:

@@ -109,15 +109,13 @@ def _stake(row: Row, run: Run) -> str:
     us = row["time_us"]
     if us is None:
         return ""
-    stake = f"{duration(us)} avoidable"
     of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
-        return stake
-    part, share, whole = duration(of.part), percent(of.part, of.us), duration(of.us)
-    if part != duration(us):  # some of it is one-time
-        stake += f", {part}"
+        return f"{duration(us)} avoidable"
+    stake, whole = f"{duration(of.part)} avoidable", duration(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
-    return f"{stake} of {whole} ({share})"
+    once = f", plus {duration(us - of.part)} once" if duration(of.part) != duration(us) else ""
+    return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:

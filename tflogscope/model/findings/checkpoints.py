@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.common.figures import spoken
 from tflogscope.model.common.frames import holds, is_among
 from tflogscope.model.common.names import CHECKPOINTS, SAVING, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_spans
@@ -16,7 +17,6 @@ from tflogscope.model.rows.spans import LEAST
 _OF_DATA = "Iterator|^Optional"  # core/kernels/data/iterator_ops.cc, optional_ops.cc
 _WORTH = threshold("loop.worth")
 _MUCH = threshold("checkpoints.most_times")
-_CAPPED = threshold("checkpoints.said_above")
 
 
 def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -68,7 +68,8 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         "restored": restored or None,
         "steps": steps or None,
         "others": others,
-        "whole": whole if whole > _CAPPED * took else None,
+        "whole": whole,
+        "capped": spoken(whole) != spoken(took),
         "much": _MUCH,
     }
     subject = ("SaveV2" if saved else "RestoreV2") if has_ops else "Keras"

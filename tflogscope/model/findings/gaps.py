@@ -278,6 +278,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         behind = most_idle.sort("idle", "op", descending=[True, False]).row(0, named=True)
         facts = {
             "behind": behind["op"],
+            "next": behind["op"] == per["function"],
             "constant": behind["op"] == "_EagerConst",
             **_filled(_inside(evidence, mine), mine, float(spans["made"].sum())),
             "idle": AVOIDABLE,

@@ -48,7 +48,7 @@ _COLD_US, _PAUSE = threshold("loop.cold"), threshold("loop.pause")
 PHASE_NAMES = {row["id"]: row["name"] for row in packaged_toml("ledger.toml")["phase"]}
 """What screens call the phases, in the order in which they are in the table `time`."""
 PHASES = (*PHASE_NAMES,)
-MAKING = ("tracing", "graph-passes", "first-runs")
+MAKING = ("tracing", "graph-passes", "xla", "first-runs")
 """What a function takes once, before it runs."""
 WAITS = ("input-wait", "collective-wait", "remote-wait")
 # What is open counts as the first of these; what none is open in is Python's.

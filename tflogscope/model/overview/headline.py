@@ -121,12 +121,13 @@ class Busiest(NamedTuple):
     """The op type that takes most of what nodes take, and where more than half of that is.
 
     python, function: that place, null if there is none; `mostly`: some of it is elsewhere. `us` is
-    its graph time in the table of ops; null where that has runs which are not counted here.
-    `data`: nodes of tf.data, which are not counted, take more.
+    its graph time in the table of ops; null where that has runs which are not counted here; `whole`
+    is that of all op types. `data`: nodes of tf.data, which are not counted, take more.
     """
 
     op: str
     us: float | None
+    whole: float
     share: float
     python: str | None
     function: str | None
@@ -156,6 +157,7 @@ def busiest_of(run: Tables) -> Busiest | None:
     return Busiest(
         first["op"],
         total_us if spoken(total_us) == printed else None,
+        whole,
         total_us / whole,
         first["python"] if most else None,
         first["function"] if most else None,
@@ -267,7 +269,8 @@ def _making(run: Tables) -> dict[str, Any]:
     loops = float(phases["repeats_us"].sum())
     if at_first <= max(loops, _WAITED_FOR):
         return {}
-    return {"making": {"time": at_first, "loops": loops or None}}
+    xla = made.filter(pl.col("wall_us") > 0, phase="xla").height
+    return {"making": {"time": at_first, "loops": loops or None, "phases": {"xla": xla}}}
 
 
 def _waiting(run: Tables) -> dict[str, Any]:
