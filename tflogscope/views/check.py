@@ -83,7 +83,7 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         causes = ", ".join(dict.fromkeys(entry["subject"]["cause"] for entry in of_line))
         ops = [f"{entry['subject']['op'] or '?'} {entry['amount']:,}" for entry in of_line]
         count = count_of(total, "unexpected execution")
-        text = f"{count}, {causes}: {doc.first(ops, _OPS)}; line"
+        text = f"{count}, {causes}: {doc.first(ops, _OPS)}; log line"
         lines = sorted({line for entry in of_line for line in entry["lines"]})
         left = f"; {baselined:,} in the baseline" if baselined else ""
         head = at(python, of_line[0]["code"]) if python else "from no line of the program"
@@ -101,7 +101,7 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node
     columns = [
         *(Column(name, name, "name") for name in shown[0]["subject"]),
         Column("amount", unit, "count"),
-        Column("first", "lines"),
+        Column("first", "log lines"),
         Column("python", "mostly at", "name"),
         Column("baseline", "in baseline", "count"),
         *([Column("source", "log", "name")] if len(sources) > 1 else ()),

@@ -359,5 +359,5 @@ def _primitives(facts: Facts) -> Iterator[doc.Section]:
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])} including first runs"
-    runs = f"{count_of(entry['count'], 'run')}{took} (match: {entry['link']})"
+    runs = f"{count_of(entry['count'], 'run')}{took}, matched ({entry['link']})"
     return doc.Paragraph((f"{name}: {runs}, first on log line ", doc.Line(entry["line"])))
