@@ -668,6 +668,8 @@ OWN_TRACEBACK = (
         ("caught tflogscope op 7\n", "caught tflogscope op 7\n", ""),
         ("at I0926 01:02:03.123456 of\n", "at I0926 01:02:03.123456 of\n", ""),
         ('tflogscope trace 7.1 1 __inference_f_9 [["a.py",1],[]]\n', "", ""),
+        # A line of oneDNN came between the prefix of a record and its message.
+        (NODE.replace("] ", f"] {VERBOSE}", 1) + "mine\n", "mine\n", ""),
     ],
 )
 @pytest.mark.parametrize("size", [1, 50, 10_000])

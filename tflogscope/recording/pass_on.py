@@ -50,6 +50,8 @@ _MAY_BE_TORN = re.compile(
 )
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
 _SEVERITIES = b"IWEF"
+# A line of oneDNN between the prefix of a record and its message, which is the next line then.
+_SPLIT = re.compile(rb":\d+\] (?:onednn|dnnl)_(?:graph_)?verbose,")
 # What the executor says as warnings at VLOG level 1 and above, and only there
 # (common_runtime/executor.cc, ExecutorState::ProcessOutputs and DumpState).
 _OF_VLOG = re.compile(
@@ -137,6 +139,7 @@ class PassOn:
         self._tail = b""  # the last bytes of this line
         self._held = b""  # what comes next in it, and may be the beginning of a record
         self._begins_record = False
+        self._is_split = False  # the message of the last record is still to come
         self._after_log = False
         self._in_dump = False
         self._in_traceback = False
@@ -285,6 +288,9 @@ class PassOn:
             shown = severity and self._is_shown(severity, head)
             self._record_to = self._errors if shown else None
             return self._record_to
+        if self._is_split:
+            self._is_split = False
+            return self._record_to
         if self._is_traceback(head):
             return self._record_to
         if self._is_cut and not head.strip():  # the end of that line, unless a dump's own
@@ -333,6 +339,7 @@ class PassOn:
     def _end_line(self) -> None:
         opens = self._tail.rstrip().endswith(b"{")
         if self._begins_record:
+            self._is_split = _SPLIT.search(self._tail) is not None
             failed = _PYTHON_FAILED.search(self._tail)
             self._failed = failed is not None
             self._message = [] if failed and _EXCEPTION.search(failed["name"]) else None

@@ -172,7 +172,6 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     facts = {
         "builds": builds.height,
         "elements": int(builds["elements"].sum()) or None,
-        "iterators": every.height,
         "traced": int((of_build > 0).sum()) or None,
         "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
         "waited" if waits.height else "around" if callback and keras else "took": AVOIDABLE,
