@@ -400,7 +400,7 @@ def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
     slowed = run.summary.slowed
     assert slowed is not None
     cost = percent(slowed.logged_us, slowed.wall_us)
-    (overhead,) = (line for line in said if "logging overhead" in line)
+    (overhead,) = (line for line in said if line.split()[:2] == ["logging", "overhead"])
     assert cost in overhead.split()
     of_threads = f"logging cost about {cost} of the time of the 4 threads that call functions"
     assert of_threads in " ".join(" ".join(said).split())

@@ -77,6 +77,7 @@ def explain(
         from tflogscope.views.document import Findings
         from tflogscope.views.explain import explain_document
         from tflogscope.views.findings import findings
+        from tflogscope.views.recorded import busy_note
         from tflogscope.views.terminal import drawn
 
         if primitive is not None:
@@ -90,7 +91,7 @@ def explain(
         else:
             facts = {"findings": run.findings.to_dicts()}
             table = run.findings.hstack(run.avoidable).to_dicts()
-            document = [Findings(findings(table, run))]
+            document = [*busy_note(run.summary), Findings(findings(table, run))]
         text = json_object(facts) if as_json else drawn(document)
         if not text:
             shows_any = run.ops.height or run.primitives.height

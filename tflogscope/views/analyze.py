@@ -13,7 +13,6 @@ from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, ranked_by
 from tflogscope.model.common.names import CALLING_OPS, MERGED, NEXT, RUNNING_OPS
-from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
@@ -21,7 +20,7 @@ from tflogscope.views.document import KINDS, Column, first
 from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.layers import layers_section
 from tflogscope.views.onednn import onednn_section, onednn_state, whose
-from tflogscope.views.recorded import limits_section, moment, recorded_section
+from tflogscope.views.recorded import busy_note, limits_section, moment, recorded_section
 from tflogscope.views.service import service_section
 from tflogscope.views.time import time_section
 
@@ -78,12 +77,7 @@ def part_heading(part: Part, number: int, runs: int) -> Iterator[doc.Node]:
 
 def _head(run: Run) -> Iterator[doc.Node]:
     """The verdict, and the lines it names."""
-    if is_busy(run.summary.recorded):
-        share = run.summary.recorded.others_cpu_share or 0.0
-        yield doc.Paragraph(
-            f"The machine was busy (other processes used {percent(share, 1)} of the processors): "
-            "times are inflated."
-        )
+    yield from busy_note(run.summary)
     yield doc.Paragraph(read_verdict(run.summary, run)[1])
     yield from snippet(run)
 
@@ -101,24 +95,9 @@ def first_screen(run: Run) -> doc.Document:
         *service_section(facts),
         findings_section(run, most=1),
         ops_section(run, room, _FIRST_OPS),
-        *_top_lines(facts),
+        lines_section(facts, room, _FIRST_OPS),
         *onednn_state(facts),
     ]
-
-
-def _top_lines(facts: Summary) -> Iterator[doc.Node]:
-    """The lines of the program by all their time, eager and in graphs."""
-    lines = [
-        {**_line(row), "us": (row["eager_us"] or 0) + (row["graph_us"] or 0)}
-        for row in facts.lines.to_dicts()
-    ]
-    lines = sorted(lines, key=lambda row: -row["us"])[:_FIRST_OPS]
-    if lines and lines[0]["us"]:
-        node_runs = Column("graph_runs", "node runs", "count", tone="graph")
-        columns = (_LINES[0], Column("us", "time", "us"), _LINES[1], node_runs, *_LINES[3:5])
-        lines = [{**row, "graph_runs": row["graph_runs"] or None} for row in lines if row["us"]]
-        title = ", by time, excluding warm-up and stalls"
-        yield doc.Section("Lines of the program", [doc.Table(columns, lines)], brief=title)
 
 
 def analyze_document(run: Run) -> doc.Document:
@@ -293,35 +272,40 @@ def op_name(op: str | None) -> str:
 _LINES = doc.columns("lines")
 
 
-def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
-    """What each line of the program asked for, the most eager time first."""
+def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> doc.Node:
+    """What each line of the program asked for, eager and in graphs, the most time first."""
     title = "Lines of the program"
     if facts.lines.is_empty():
         text = "The log has none; tflogscope record logs them."
         return doc.Full(lambda: [_empty("lines", title, text)])
     every = [*map(_line, facts.lines.to_dicts())]
-    every = _shared(every, [(row["eager_us"] or 0) + (row["graph_us"] or 0) for row in every])
-    eager = [row for row in every if row["eager_runs"]]
-    more = len(eager) - _LINES_SHOWN
-    rest = f" ({_LINES_SHOWN} of {len(eager)}; all: --json)" if more > 0 else ""
-    timed = any(row["eager_us"] for row in eager)
-    caption = "Ops by line of the program"
-    brief = [{**row, "eager_us": _known(row["eager_us"])} for row in eager[:_LINES_SHOWN]]
+    every = _shared(every, [row["us"] for row in every])
+    timed = any(row["us"] for row in every)
+    by_time = sorted(every, key=lambda row: (-row["us"], -row["eager_runs"]))
+    ran = [row for row in by_time if row["us" if timed else "eager_runs"]]
+    more = len(ran) - most
+    rest = f" ({most} of {len(ran)}; all: --json)" if more > 0 else ""
+    time = (Column("us", "time", "us"),) * timed
+    node_runs = Column("graph_runs", "node runs", "count", tone="graph")
+    columns = (_LINES[0], *time, _LINES[1], node_runs, *_LINES[3:5])
+    brief = [{**row, "graph_runs": row["graph_runs"] or None} for row in ran[:most]]
 
     def full() -> Sequence[doc.Node]:
-        return (doc.Table(_LINES, room.rows(every, "lines"), caption, "lines-table", tools=True),)
+        table, caption = room.rows(every, "lines"), "Ops by line of the program"
+        return (doc.Table(_LINES, table, caption, "lines-table", tools=True),)
 
-    children: list[doc.Node] = [doc.Brief([doc.Table(_LINES, brief)]), doc.Full(full)]
+    children: list[doc.Node] = [doc.Brief([doc.Table(columns, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
         children.append(doc.Paragraph(f"{left} from no line of the program.", "hint"))
-    order = f", by eager {'time' if timed else 'ops'}{rest}"
+    order = f", by {'time, excluding warm-up and stalls' if timed else 'runs'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
-    return section if eager else doc.Full(lambda: [section])
+    return section if ran else doc.Full(lambda: [section])
 
 
 def _line(row: doc.Row) -> dict[str, Any]:
     named = [op_name(op) for op in row["ops"] or ()]
-    return {**row, "ops": None, "mostly": ", ".join(named[:_OPS_NAMED]) or None}
+    us = (row["eager_us"] or 0) + (row["graph_us"] or 0)
+    return {**row, "ops": None, "mostly": ", ".join(named[:_OPS_NAMED]) or None, "us": us}
 
 
 def ops_without_line(facts: Summary) -> str:

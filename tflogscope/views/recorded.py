@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tflogscope.model.common.facts import Entry
+from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, size_of
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
@@ -23,6 +24,14 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
     slowed = slowed_fact(run.summary.slowed)
     return doc.Section("What was recorded", (*recorded_facts(log), *slowed, full), "recorded")
+
+
+def busy_note(facts: Summary) -> Iterator[doc.Paragraph]:
+    """That other processes used so much of the machine that times say little."""
+    if is_busy(facts.recorded):
+        share = percent(facts.recorded.others_cpu_share or 0.0, 1)
+        text = f"The machine was busy (other processes used {share} of the processors)"
+        yield doc.Paragraph(f"{text}: times are inflated.")
 
 
 def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:

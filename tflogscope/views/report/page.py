@@ -24,7 +24,7 @@ from tflogscope.views.html import html
 from tflogscope.views.layers import layers_section, step_strip
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.onednn import onednn_section, whose
-from tflogscope.views.recorded import limits_section, recorded_section
+from tflogscope.views.recorded import busy_note, limits_section, recorded_section
 from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, raw_lines, read_picture
@@ -111,6 +111,7 @@ def _head(run: Run) -> Markup:
     headline = run.headline
     return element(
         "section",
+        html([*busy_note(run.summary)]),
         element("p", headline.verdict, id="verdict", class_=headline.id),
         html(snippet(run)),
         time_bar(run),
