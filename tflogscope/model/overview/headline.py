@@ -40,6 +40,7 @@ _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _FUNCTION = ["function", "function_uid"]
 _WAITED_FOR = threshold("verdict.least_making")
+_WORTH = threshold("loop.worth")
 
 
 class Figure(NamedTuple):
@@ -214,13 +215,21 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     if summary.lead:
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
-    facts["off"] = changes.get("onednn-off")
+    facts["off"] = changes.get("onednn-off") if _would_run_onednn(run) else None
     # Loops and one-time work are of other threads in a service.
     most = {} if threads_of_service(summary.functions) else _making(run)
     others, compute = most | _waiting(run), _compute(run)
     if others and compute:  # a verdict has two lines
         compute["busiest"]["others"] = True
     return facts | others | compute
+
+
+def _would_run_onednn(run: Tables) -> bool:
+    """Whether much of what graphs compute would run on oneDNN if it were on."""
+    nodes = computing_nodes(run)
+    time = ranked_by(nodes)
+    off = nodes.filter(reason="onednn-off")[time].sum()
+    return float(off) >= _WORTH * float(nodes[time].sum())
 
 
 def _suspected(
