@@ -30,7 +30,15 @@ FUNCTION = "__inference_f_7"
 RULES = cause_grammar().rules
 SHOWN = {f"{rule.id}-{number}": shown for rule in RULES for number, shown in enumerate(rule.shown)}
 # By the op alone, by what `record` wrote or did not write, and what is left.
-BY_NOTHING = {"constant", "library", "other-process", "no-program", "no-python", "no-function"}
+BY_NOTHING = {
+    "constant",
+    "library",
+    "other-process",
+    "no-program",
+    "no-python",
+    "no-function",
+    "functions-run-eagerly",
+}
 
 
 # ---- each pattern on a piece of a real log ------------------------------------------------------

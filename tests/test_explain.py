@@ -243,3 +243,13 @@ def test_a_line_of_the_log_has_the_line_of_the_program() -> None:
     run = run_of("accumulates__tf2.23.0.dev20261026__record")
     line = run.timeline.filter(op="AssignAddVariableOp")["line"][0]
     assert "at      accumulates.py:29" in drawn(explain_document(run.explain(line=line)))
+
+
+def test_a_warning_proves_that_functions_run_eagerly(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(path_of("functions_eagerly__tf2.21.0__record"))
+    assert run_of("functions_eagerly__tf2.21.0__record").coverage["torn"].to_list() == [0]
+    main(["explain", log, "--op", "Mul"])
+    assert "fix     Remove tf.config.run_functions_eagerly(True)." in capsys.readouterr().out
+    main(["check", log])
+    out = capsys.readouterr().out
+    assert "outside-function: Remove tf.config.run_functions_eagerly(True)." in out

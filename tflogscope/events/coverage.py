@@ -15,20 +15,26 @@ from tflogscope.native import library as c
 
 
 def coverage_table(
-    spans: Sequence[SourceSpan], unknown_at: NDArray[np.int64], **shared: int | str | None
+    spans: Sequence[SourceSpan],
+    unknown_at: NDArray[np.int64],
+    warned_at: NDArray[np.int64],
+    **shared: int | str | None,
 ) -> pl.DataFrame:
     """The `coverage` table of the contract.
 
     `unknown_at` are the places of records that the scan took for some and no entry of the grammar
-    matches. A line counts as its first record, so those that come after it do not count. `shared`
+    matches. A line counts as its first record, so those that come after it do not count. At
+    `warned_at` are warnings of Python, which begin behind a path: no other writer's text. `shared`
     are the columns that are the same for all sources.
     """
+    warned = np.sort(warned_at)
     unknown = np.sort(unknown_at[unknown_at % c.PLACES == 0])
     table = []
     for span in spans:
         blank, continuation, ignored, *records = span.classes
         borders = np.array([span.first, span.first + span.lines]) * c.PLACES
         first, after = np.searchsorted(unknown, borders).tolist()
+        warned_from, warned_to = np.searchsorted(warned, borders).tolist()
         lines = span.lines
         if span.account.envelope:
             # A text of several lines, or a line in pieces: the first of them is what the line is.
@@ -44,7 +50,7 @@ def coverage_table(
             "unknown": after - first,
             "continuation": continuation,
             "blank": blank,
-            "torn": span.torn,
+            "torn": max(span.torn - (warned_to - warned_from), 0),
             "bad_bytes": span.account.bad_bytes,
         }
         table.append({"source": span.name, **counts, **shared})

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import Events
+from tflogscope.events.events import RUN_EAGERLY, Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar, causes_that_count
@@ -71,13 +71,16 @@ def read_causes(
 ) -> Causes:
     """Find the first rule that fits each eager op; the last one fits all.
 
+    Where TensorFlow warns that functions run eagerly, that is the last but one.
+
     Where the stack that asked for an op is known, rules that ask for frames need one of theirs in
     it; and where a frame proves another cause, that counts.
     """
     grammar = cause_grammar()
     eager = executions.dispatches.eager
     ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
-    chosen = np.full(eager.height, len(grammar.rules) - 1, np.int64)
+    rest = -1 if events.messages(RUN_EAGERLY).is_empty() else -2
+    chosen = np.full(eager.height, len(grammar.rules) + rest, np.int64)
     proof = _proofs(grammar, ops, eager.height)
     if not lines.stacks.is_empty():
         for rule in grammar.rules:

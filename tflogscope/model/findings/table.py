@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tflogscope.events.events import RUN_EAGERLY
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
@@ -229,7 +230,11 @@ def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
         "count": finding.amount,
         "time_us": None if time is None else round(time, 3),
         "text": row.words(**facts),
-        "advice": row.advised(**facts, set_at=_set_at(row, evidence)),
+        "advice": row.advised(
+            **facts,
+            set_at=_set_at(row, evidence),
+            set_eagerly=evidence.events.messages(RUN_EAGERLY).height,
+        ),
     }
 
 
