@@ -252,4 +252,4 @@ def test_a_warning_proves_that_functions_run_eagerly(capsys: pytest.CaptureFixtu
     assert "fix     Remove tf.config.run_functions_eagerly(True)." in capsys.readouterr().out
     main(["check", log])
     out = capsys.readouterr().out
-    assert "outside-function: Remove tf.config.run_functions_eagerly(True)." in out
+    assert "If it is in one, remove tf.config.run_functions_eagerly(True)." in " ".join(out.split())

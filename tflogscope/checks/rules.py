@@ -100,14 +100,11 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     groups = (
         counted.with_columns(cause="judged_by", function=pl.when("inside").then("near"))
         .group_by("op", "cause", "function", "python", maintain_order=True)
-        .agg(*evidence_columns("python"), pl.col("rule").first())
+        .agg(*evidence_columns("python"))
         .sort("amount", descending=True, maintain_order=True)
     )
     subject = ("op", "cause", "function")
-    broken = [
-        _of_group(row, *subject, advice=_advice(row["cause"], row["rule"]))
-        for row in groups.to_dicts()
-    ]
+    broken = [_of_group(row, *subject, advice=_advice(row["cause"])) for row in groups.to_dicts()]
     first = evidence.calls.row(0, named=True) if evidence.calls.height else {}
     training = _training_line(eager, first["source"], first["line"]) if first else None
     facts = {
@@ -192,12 +189,9 @@ def _counted(entry: PolicyKey, function: str | None) -> pl.DataFrame | None:
     return near.filter(counts & ~is_allowed.fill_null(False))
 
 
-def _advice(cause: str, rule: str) -> str:
-    grammar = cause_grammar()
-    setting = grammar.rules[-2]
-    if (cause, rule) == (setting.cause, setting.id):
-        return setting.change
-    return grammar.causes.get(cause, grammar.causes[UNKNOWN]).advice
+def _advice(cause: str) -> str:
+    causes = cause_grammar().causes
+    return causes.get(cause, causes[UNKNOWN]).advice
 
 
 def _of_group(row: dict[str, Any], *subject: str, **facts: Any) -> Broken:

@@ -38,7 +38,7 @@ _FEW_RECORDS, _LEAST_FALLS = (
 )  # all are looked at; one that is older may be of another thread
 _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 _NOWHERE = np.iinfo(np.int64).max
-RUN_EAGERLY = "functions_run_eagerly"
+WARNS_EAGER = "functions_run_eagerly"
 """Python's warning that tf.config.run_functions_eagerly(True) is set."""
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
@@ -327,7 +327,7 @@ class Events:
         return coverage.coverage_table(
             self.spans,
             np.concatenate([unknown, self.unread]),
-            self.messages(RUN_EAGERLY)["at"].to_numpy(),
+            self.messages(WARNS_EAGER)["at"].to_numpy(),
             vlog_level=max(levels, default=None),
             tensorflow_dialect=coverage.dialects(
                 self.spans, self.dialects, has_threads=self.has_threads

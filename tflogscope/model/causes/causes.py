@@ -14,10 +14,16 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import RUN_EAGERLY, Events
+from tflogscope.events.events import WARNS_EAGER, Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.patterns import Codes
-from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar, causes_that_count
+from tflogscope.model.causes.rules import (
+    RUN_EAGERLY,
+    CauseGrammar,
+    CauseRule,
+    cause_grammar,
+    causes_that_count,
+)
 from tflogscope.model.common.frames import Integers, alike, rows, where
 from tflogscope.model.costs.python_lines import PythonLines
 from tflogscope.model.executions.executions import Executions
@@ -71,7 +77,7 @@ def read_causes(
 ) -> Causes:
     """Find the first rule that fits each eager op; the last one fits all.
 
-    Where TensorFlow warns that functions run eagerly, that is the last but one.
+    Where TensorFlow warns that functions run eagerly, the rule that says so takes its place.
 
     Where the stack that asked for an op is known, rules that ask for frames need one of theirs in
     it; and where a frame proves another cause, that counts.
@@ -79,8 +85,8 @@ def read_causes(
     grammar = cause_grammar()
     eager = executions.dispatches.eager
     ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
-    rest = -1 if events.messages(RUN_EAGERLY).is_empty() else -2
-    chosen = np.full(eager.height, len(grammar.rules) + rest, np.int64)
+    last = grammar.rules[-1].id if events.messages(WARNS_EAGER).is_empty() else RUN_EAGERLY
+    chosen = np.full(eager.height, [rule.id for rule in grammar.rules].index(last), np.int64)
     proof = _proofs(grammar, ops, eager.height)
     if not lines.stacks.is_empty():
         for rule in grammar.rules:

@@ -13,6 +13,8 @@ from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.causes.patterns import Vocabulary
 
 UNKNOWN = "unknown"
+RUN_EAGERLY = "functions-run-eagerly"
+"""The last rule where TensorFlow warns that `run_functions_eagerly(True)` holds."""
 
 
 class Shown(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import RUN_EAGERLY
+from tflogscope.events.events import WARNS_EAGER
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
@@ -233,7 +233,7 @@ def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
         "advice": row.advised(
             **facts,
             set_at=_set_at(row, evidence),
-            set_eagerly=evidence.events.messages(RUN_EAGERLY).height,
+            set_eagerly=evidence.events.messages(WARNS_EAGER).height,
         ),
     }
 
