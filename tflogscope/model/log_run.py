@@ -17,10 +17,15 @@ from tflogscope.model.executions.servers import serves
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
 from tflogscope.model.links.linked import library_facts, onednn_facts
+from tflogscope.model.op_tables import (
+    functions_table,
+    nodes_table,
+    ops_table,
+    primitives_table,
+    rewrites_table,
+)
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.rules import RULES
-from tflogscope.model.rows.node_tables import functions_table, nodes_table
-from tflogscope.model.rows.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.run import Run
 from tflogscope.sources.source import Source
 
@@ -50,17 +55,7 @@ class LogRun(Run):
 
     def table(self, name: str) -> pl.DataFrame:
         """Make a table."""
-        of = self.stages
-        if name == "functions":  # it counts the rows of another
-            return functions_table(
-                of.executions,
-                of.instantiations,
-                self.nodes,
-                of.same_functions,
-                of.lines,
-                costs=of.costs,
-            )
-        return _TABLES[name](of)
+        return _TABLES[name](self.stages)
 
     @cached_property
     def executions(self) -> pl.DataFrame:
@@ -227,16 +222,16 @@ def _ledger(of: Evidence) -> pl.DataFrame:
 def _preparations(of: Evidence) -> pl.DataFrame:
     from tflogscope.model.slices.preparations import read_preparations
 
-    calls, first = of.calls, of.first_calls
-    return read_preparations(of.instantiations, calls, first, of.events)
+    return read_preparations(of)
 
 
 _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "timeline": lambda of: of.timeline.table(),
-    "ops": lambda of: ops_table(of.timeline, of.linked),
-    "nodes": lambda of: nodes_table(of.executions, of.graph_nodes, of.reasons, of.lines),
-    "rewrites": lambda of: rewrites_table(of.executions, of.instantiations, of.graph_nodes),
-    "primitives": lambda of: primitives_table(of.events, of.executions, of.linked.links, of.lines),
+    "ops": ops_table,
+    "functions": functions_table,
+    "nodes": nodes_table,
+    "rewrites": rewrites_table,
+    "primitives": primitives_table,
     "coverage": lambda of: of.events.coverage,
     "findings": _findings,
     "time": _time,

@@ -1,3 +1,3 @@
-"""The rows of the tables: `timeline`, `op_tables`, `node_tables`; and what a thread asked for, one
-span after the other (`spans`).
+"""Rows of executions (`timeline`) and of nodes (`node_tables`), which eager ops were unexpected
+(`unexpected`), and what a thread asked for, one span after the other (`spans`).
 """

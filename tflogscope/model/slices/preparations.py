@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import Events
 from tflogscope.model.common.frames import Integers, looked_up, ranks
 from tflogscope.model.common.names import function_columns, wrapped_op
 from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.executions.executions import with_places
-from tflogscope.model.executions.instantiations import Instantiations
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.primitive_slices import FARTHEST
 from tflogscope.model.slices.slices import Slices, with_ids
@@ -28,58 +27,39 @@ SHORT_KINDS = {
 """What pictures call each kind."""
 
 
-def read_preparations(
-    instantiations: Instantiations, calls: pl.DataFrame, first_calls: pl.DataFrame, events: Events
-) -> pl.DataFrame:
+def read_preparations(of: Evidence) -> pl.DataFrame:
     """What TensorFlow and Python did before functions ran, one row each.
 
-    `calls` is a frame of `calls.read_calls`, `first_calls` one of `first_calls.first_calls`.
     Columns: kind (`tracing`, `instantiation` or `XLA compilation`), name (of the function, in
     full), source, line, end_line, begin and end (µs since the epoch).
     """
-    prepared = pl.concat(
-        [_tracing(first_calls), _instantiations(instantiations), _compilations(events, calls)]
-    ).filter(pl.col("end") > pl.col("begin"))
-    prepared = prepared.sort("begin", "end", descending=[False, True])
-    return with_places(events.spans, prepared)
-
-
-def _tracing(first_calls: pl.DataFrame) -> pl.DataFrame:
-    traced = first_calls.drop_nulls("tracing")
-    return traced.select(
-        pl.lit("tracing").alias("kind"),
-        "name",
-        at="begin_at",
-        end_at=pl.lit(None, pl.Int64),
-        begin=pl.col("begin") - pl.col("tracing").cast(pl.Int64),
-        end="begin",
+    prepared = {
+        "tracing": _tracing(of),
+        "instantiation": of.instantiations.spans.select(
+            "at", "end_at", name="function", begin="time", end="end_time"
+        ),
+        "XLA compilation": _compilations(of),
+    }
+    every = pl.concat(
+        [frame.with_columns(kind=pl.lit(kind)) for kind, frame in prepared.items()], how="diagonal"
     )
+    every = every.filter(pl.col("end") > pl.col("begin"))
+    every = every.sort("begin", "end", descending=[False, True])
+    return with_places(of.events.spans, every)
 
 
-def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
-    return instantiations.spans.drop_nulls(["time", "end_time"]).select(
-        pl.lit("instantiation").alias("kind"),
-        pl.col("function").alias("name"),
-        "at",
-        "end_at",
-        begin="time",
-        end="end_time",
-    )
+def _tracing(of: Evidence) -> pl.DataFrame:
+    begin = pl.col("begin") - pl.col("tracing").cast(pl.Int64)
+    return of.first_calls.select("name", at="begin_at", begin=begin, end="begin")
 
 
-def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
+def _compilations(of: Evidence) -> pl.DataFrame:
     """XLA's compilations. The record names no function: it is that of the call around it."""
-    compilations = compile_times(events).drop_nulls(["time", "took"])
-    around = call_around(compilations, calls).alias("row")
-    named = looked_up(compilations.hstack([around]), calls.select("row", "name"), "row")
-    return named.select(
-        pl.lit("XLA compilation").alias("kind"),
-        "name",
-        "at",
-        end_at=pl.lit(None, pl.Int64),
-        begin=pl.col("time") - pl.col("took").round().cast(pl.Int64),
-        end="time",
-    )
+    compilations = compile_times(of.events)
+    around = call_around(compilations, of.calls).alias("row")
+    named = looked_up(compilations.hstack([around]), of.calls.select("row", "name"), "row")
+    begin = pl.col("time") - pl.col("took").round().cast(pl.Int64)
+    return named.select("name", "at", begin=begin, end="time")
 
 
 # ---- how it is drawn -----------------------------------------------------------------------------

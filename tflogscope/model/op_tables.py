@@ -1,4 +1,7 @@
-"""The tables `ops`, `primitives` and `rewrites`: what ran as which kernel, and who rewrote it."""
+"""Tables of the contract: `ops`, `nodes`, `functions`, `primitives` and `rewrites`.
+
+What ran as which kernel, inside which function, and who rewrote it.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,31 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.common.figures import counted, rounded, summed
-from tflogscope.model.common.frames import among, first_of_each, first_with, last_before, only, rows
+from tflogscope.model.common.figures import counted, known_sum, rounded, summed
+from tflogscope.model.common.frames import (
+    among,
+    first_of_each,
+    first_with,
+    last_before,
+    looked_up,
+    only,
+    rows,
+)
+from tflogscope.model.common.intervals import newly_covered
 from tflogscope.model.common.names import REMAPPER_KERNELS, WRAPPED, function_columns, wrapped_op
 from tflogscope.model.common.pairing import HALF, pair
-from tflogscope.model.costs.python_lines import PythonLines
-from tflogscope.model.executions.executions import Executions, with_places
-from tflogscope.model.executions.instantiations import Instantiations
-from tflogscope.model.links.linked import Linked
+from tflogscope.model.executions.executions import with_places
+from tflogscope.model.pipeline import Evidence
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.rows.timeline import Timeline
 
 
-def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
+def ops_table(of: Evidence) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most steady first."""
-    executions = timeline.executions
-    costs = timeline.costs.of_executions
+    executions, costs = of.executions, of.costs.of_executions
     frame = executions.frame[["signature", "at", "status", "duration_us"]].hstack(costs)
     duration = pl.col("duration_us").filter(pl.col("status") != "dead")
     grouped = frame.group_by("signature").agg(
@@ -37,14 +45,14 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
         max_us=duration.max(),
     )
     grouped = grouped.with_columns(rounded(pl.col(costs.columns)))
-    ran = linked.lines.drop_nulls("execution")
+    ran = of.linked.lines.drop_nulls("execution")
     signature = executions.signature[ran["execution"]]
     primitives = ran.group_by(signature=signature).agg(
         primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
     )
     implementations = _distinct(signature, ran["implementation"], "implementations")
-    more = (executions.signatures, primitives, implementations, _lines(timeline))
-    for part in (*more, *_asked_for(timeline)):
+    more = (executions.signatures, primitives, implementations, _lines(of.timeline))
+    for part in (*more, *_asked_for(of.timeline)):
         place = first_with(part["signature"].to_numpy(), executions.signatures.height)
         columns = rows(part.drop("signature"), place[grouped["signature"].to_numpy()])
         grouped = grouped.hstack(columns)
@@ -90,6 +98,67 @@ def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFram
     return only(pairs, alone).vstack(joined)
 
 
+# ---- what ran inside graph functions -------------------------------------------------------------
+
+
+def nodes_table(of: Evidence) -> pl.DataFrame:
+    """The `nodes` table: one row per node, with the reason why it stayed as it was."""
+    nodes, lines = of.graph_nodes, of.lines
+    table = nodes.with_columns(
+        eligible=of.reasons.eligible,
+        reason=of.reasons.names,
+        python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
+        **function_columns(pl.col("name")),
+    )
+    return as_table("nodes", with_places(of.events.spans, table))
+
+
+def functions_table(of: Evidence) -> pl.DataFrame:
+    """The `functions` table: one row per graph function that was instantiated, called or run."""
+    making = newly_covered(pl.col("time"), pl.col("end_time"), "function")
+    instantiated = of.instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
+    spans = instantiated.select("at", name="function", made_at="at", making=making)
+    calls = of.executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
+    calls = calls.hstack(rows(of.costs.of_executions, of.executions.calls["row"]))
+    run = of.executions.steps[["at", "name"]].lazy().drop_nulls()
+    made, took = pl.col("made_at").is_not_null(), pl.col("took")
+    ran = (
+        of.nodes.lazy()
+        .group_by("function", "function_uid")
+        .agg(
+            nodes=pl.len(),
+            eligible_nodes=pl.col("eligible").sum(),
+            rewritten_nodes=(pl.col("rewrite") != "none").sum(),
+        )
+    )
+    all_timed = made.any() & (pl.col("making").count() == made.sum())
+    table = (
+        pl.concat([spans, calls.lazy(), run], how="diagonal")
+        .group_by("name")
+        .agg(
+            pl.col("at", "made_at").min(),
+            *map(summed, ("steady_us", "work_us")),
+            instantiation_us=pl.when(all_timed).then(pl.col("making").sum()),
+            calls=pl.col("called").count(),
+            total_us=known_sum(took),
+            mean_us=rounded(took.mean()),
+        )
+        .with_columns(**function_columns(pl.col("name")))
+        .join(ran, on=["function", "function_uid"], how="left", nulls_equal=True)
+        .sort("at")
+        .collect()
+    )
+    traces = of.same_functions(table["name"])[["name", "traces"]]
+    made_line = with_places(of.events.spans, table.select(at=pl.col("made_at").fill_null(0)))
+    placed = with_places(of.events.spans, looked_up(table, traces, "name")).with_columns(
+        pl.col("nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
+        instantiated_line=pl.when(pl.col("made_at").is_not_null()).then(made_line["line"]),
+        first_line="line",
+        python=of.lines.named(of.lines.of_functions(table["name"])),
+    )
+    return as_table("functions", placed)
+
+
 # ---- primitives: a row for each verbose line -----------------------------------------------------
 
 # What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
@@ -99,20 +168,15 @@ _AUXILIARY = pl.concat_str(
 ).replace("", None)
 
 
-def primitives_table(
-    events: Events, executions: Executions, links: pl.DataFrame, lines: PythonLines
-) -> pl.DataFrame:
-    """The `primitives` table. Durations are in µs.
-
-    `links` has `execution` (row of `Executions.frame`) and `link` of each row of
-    `events.primitives`.
-    """
+def primitives_table(of: Evidence) -> pl.DataFrame:
+    """The `primitives` table. Durations are in µs."""
+    events, links = of.events, of.linked.links
     named = pl.when(pl.col("event") == "info").then(pl.col("message").str.extract(VERSION, 1))
     # A plug-in has a oneDNN of its own. After the headers of both, a line may be of either.
     mixed = named.is_first_distinct() & named.is_not_null()
     sure = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
     execution = links["execution"].cast(pl.UInt32)
-    ran_at = executions.frame["at"].gather(execution)
+    ran_at = of.executions.frame["at"].gather(execution)
     ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
     is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
@@ -124,7 +188,7 @@ def primitives_table(
         auxiliary=_AUXILIARY,
         timeline_line=ran["line"].set(ran_at.is_null(), None),
         link=pl.when(is_exec).then(links["link"]),
-        python=lines.named(lines.of_executions.gather(execution)),
+        python=of.lines.named(of.lines.of_executions.gather(execution)),
     )
     return as_table("primitives", with_places(events.spans, table))
 
@@ -132,18 +196,13 @@ def primitives_table(
 # ---- rewrites: each that the log shows, and whether it ever ran ----------------------------------
 
 
-def rewrites_table(
-    executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
-) -> pl.DataFrame:
-    """The `rewrites` table: every rewrite to a kernel of oneDNN, or of a plug-in, in the log.
-
-    `nodes` is a frame of `graph_nodes`.
-    """
+def rewrites_table(of: Evidence) -> pl.DataFrame:
+    """The `rewrites` table: every rewrite to a kernel of oneDNN, or of a plug-in, in the log."""
     frames = [
-        _by_layout_pass(executions, instantiations),
-        _by_registry(executions),
-        *_by_remapper(nodes),
-        *_by_plugins(instantiations.plugin_rewrites, nodes),
+        _by_layout_pass(of),
+        _by_registry(of),
+        *_by_remapper(of.graph_nodes),
+        *_by_plugins(of.instantiations.plugin_rewrites, of.graph_nodes),
     ]
     table = pl.concat(frames, how="diagonal").sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
@@ -151,15 +210,15 @@ def rewrites_table(
         function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),
         function_uid=names["function_uid"],
     )
-    return as_table("rewrites", with_places(executions.spans, named))
+    return as_table("rewrites", with_places(of.events.spans, named))
 
 
-def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
-    runs = executions.dispatches.runs
+def _by_layout_pass(of: Evidence) -> pl.DataFrame:
+    runs, instantiations = of.executions.dispatches.runs, of.instantiations
     # A wrapped op is instantiated once per dtype and device, each with a handle of its own.
     made = instantiations.components
     span = rows(made["span"], last_before(runs[["at", "handle"]], made[["at", "handle"]]))
-    functions_run = pl.concat([runs["function"], executions.steps["name"]])
+    functions_run = pl.concat([runs["function"], of.executions.steps["name"]])
     function = pl.col("function")
     wrapped = function.str.contains(WRAPPED)
     return instantiations.rewrites.select(
@@ -176,8 +235,9 @@ def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> p
     )
 
 
-def _by_registry(executions: Executions) -> pl.DataFrame:
-    rewritten = executions.dispatches.eager.filter(pl.col("rewrite").is_in(["eager", *BY_ID]))
+def _by_registry(of: Evidence) -> pl.DataFrame:
+    eager = of.executions.dispatches.eager
+    rewritten = eager.filter(pl.col("rewrite").is_in(["eager", *BY_ID]))
     return rewritten.select("at", from_op="op", to_op="kernel", by="rewrite", ran=pl.lit(True))
 
 
