@@ -6,7 +6,6 @@ TensorFlow's own passes. One that is loaded and off decides nothing where oneDNN
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import polars as pl
@@ -71,9 +70,7 @@ def choose_plugins(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl
         if plugin not in plugins.working:
             mine = in_table & ~pl.lit(onednn)
         elif onednn:
-            mine = in_table & (
-                ~_is_eager() | op.is_in([one.name for one in plugin.ops.values() if one.eager])
-            )
+            mine = in_table & (~_is_eager() | _is_dispatched(plugin))
         else:
             mine = pl.lit(value=True)
         who = pl.when(mine).then(pl.lit(plugin.id)).otherwise(who)
@@ -83,16 +80,56 @@ def choose_plugins(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl
 
 
 class PluginNodes(NamedTuple):
-    """A rule of a plug-in is tried on nodes, out of all `nodes`."""
+    """Rules of a plug-in are tried on nodes, out of all `nodes`: a method for each fact.
+
+    It says whether the fact holds for a node. Others are those of `reasons`.
+    """
 
     plugins: Plugins
     rewriter: Rewriter
     nodes: pl.DataFrame
 
-    @property
-    def eager_ops(self) -> pl.Expr:
-        """Whether a node is of an op that is dispatched as the plug-in's kernel."""
-        return pl.col("op").is_in([op.name for op in self.rewriter.ops.values() if op.eager])
+    def in_table(self) -> pl.Expr:
+        """The layout pass of the plug-in has an entry for the op."""
+        passed = [op.name for op in self.rewriter.ops.values() if op.is_known_to_pass]
+        return pl.col("op").is_in(passed)
+
+    def not_in_table(self) -> pl.Expr:
+        """It has none, and the op is not dispatched as a kernel of the plug-in."""
+        return ~(self.in_table() | (_is_eager() & _is_dispatched(self.rewriter)))
+
+    def not_eager(self) -> pl.Expr:
+        """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
+        return _is_eager() & ~_is_dispatched(self.rewriter)
+
+    def rewriter_off(self) -> pl.Expr:
+        """The plug-in is loaded and off."""
+        return pl.lit(self.rewriter not in self.plugins.working)
+
+    def not_there(self) -> pl.Expr:
+        """The log shows no more of the plug-in than that it is switched on."""
+        return pl.lit(self.rewriter in self.plugins.missing)
+
+    def other_type(self) -> pl.Expr:
+        """The type is none of those that kernels take; half, unless some op ran with it here."""
+        ops = self.rewriter.ops
+        types = {name: op.types for name, op in ops.items() if op.types}
+        eager = {name: op.eager for name, op in ops.items() if op.eager}
+        ran = (pl.col("rewrite") == self.rewriter.id) & (pl.col("dtype") == _HALF)
+        half = (pl.col("dtype") == _HALF) & ~pl.lit(self.nodes.select(ran.any()).item())
+        taken = pl.when(_is_eager()).then(_types_of(eager)).otherwise(_types_of(types))
+        return ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
+
+    def other_fusion(self) -> pl.Expr:
+        """What is fused into the op is nothing that the kernel takes."""
+        allowed = {name: op.fused for name, op in self.rewriter.ops.items() if op.fused}
+        fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
+        return ~fused.str.replace_all(r'[" ]', "").is_in(_types_of(allowed))
+
+    def no_product(self) -> pl.Expr:
+        """The function has no op that would make the plug-in look at it."""
+        has = self.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
+        return ~pl.col("name").is_in(pl.lit(has).implode(), nulls_equal=True)
 
 
 def _is_eager() -> pl.Expr:
@@ -100,69 +137,15 @@ def _is_eager() -> pl.Expr:
     return holds(pl.col("name").str.contains(WRAPPED))
 
 
-def _in_table(given: PluginNodes) -> pl.Expr:
-    passed = [op.name for op in given.rewriter.ops.values() if op.is_known_to_pass]
-    return pl.col("op").is_in(passed)
-
-
-def _not_in_table(given: PluginNodes) -> pl.Expr:
-    return ~(_in_table(given) | (_is_eager() & given.eager_ops))
-
-
-def _not_eager(given: PluginNodes) -> pl.Expr:
-    """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
-    return _is_eager() & ~given.eager_ops
-
-
-def _rewriter_off(given: PluginNodes) -> pl.Expr:
-    return pl.lit(given.rewriter not in given.plugins.working)
-
-
-def _not_there(given: PluginNodes) -> pl.Expr:
-    return pl.lit(given.rewriter in given.plugins.missing)
-
-
-def _other_type(given: PluginNodes) -> pl.Expr:
-    """The type is none of those that kernels take; half, unless some op ran with it here."""
-    ops = given.rewriter.ops
-    types = {name: op.types for name, op in ops.items() if op.types}
-    eager = {name: op.eager for name, op in ops.items() if op.eager}
-    ran = (pl.col("rewrite") == given.rewriter.id) & (pl.col("dtype") == _HALF)
-    half = (pl.col("dtype") == _HALF) & ~pl.lit(given.nodes.select(ran.any()).item())
-    taken = pl.when(_is_eager()).then(_types_of(eager)).otherwise(_types_of(types))
-    return ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
+def _is_dispatched(plugin: Rewriter) -> pl.Expr:
+    """Whether a node is of an op that is dispatched as the plug-in's kernel."""
+    return pl.col("op").is_in([op.name for op in plugin.ops.values() if op.eager])
 
 
 def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
     if not table:
         return pl.lit(None, pl.List(pl.String))
     return pl.col("op").replace_strict(table, default=None, return_dtype=pl.List(pl.String))
-
-
-def _other_fusion(given: PluginNodes) -> pl.Expr:
-    """What is fused into the op is nothing that the kernel takes."""
-    allowed = {name: op.fused for name, op in given.rewriter.ops.items() if op.fused}
-    fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
-    return ~fused.str.replace_all(r'[" ]', "").is_in(_types_of(allowed))
-
-
-def _no_product(given: PluginNodes) -> pl.Expr:
-    """The function has no op that would make the plug-in look at it."""
-    has = given.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
-    return ~pl.col("name").is_in(pl.lit(has).implode(), nulls_equal=True)
-
-
-FACTS: dict[str, Callable[[PluginNodes], pl.Expr]] = {
-    "in_table": _in_table,
-    "not_in_table": _not_in_table,
-    "not_eager": _not_eager,
-    "rewriter_off": _rewriter_off,
-    "not_there": _not_there,
-    "other_type": _other_type,
-    "other_fusion": _other_fusion,
-    "no_product": _no_product,
-}
-"""Facts of plug-ins: whether each holds for a node. Others are those of `reasons`."""
 
 
 def by_onednn() -> pl.Expr:

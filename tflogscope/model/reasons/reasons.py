@@ -30,13 +30,7 @@ from tflogscope.model.common.frames import (
 from tflogscope.model.common.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.reasons.conditions import Attributes, must_compile, parse_attributes
-from tflogscope.model.reasons.plugins import (
-    FACTS,
-    PluginNodes,
-    by_onednn,
-    choose_plugins,
-    plugins_of,
-)
+from tflogscope.model.reasons.plugins import PluginNodes, by_onednn, choose_plugins, plugins_of
 from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
 
 _NONE = -1
@@ -130,10 +124,10 @@ class _Facts:
         """The line that proves a fact of a rule for each of these rows."""
         if not len(row):
             return np.zeros(0, np.int64)
-        if rule.by in BY_ID and fact in FACTS:
+        if rule.by in BY_ID and hasattr(PluginNodes, fact):
             given = PluginNodes(plugins_of(self._events), BY_ID[rule.by], self._nodes)
-            return self._own(FACTS[fact](given), row)
-        fitting: Integers = _FACTS[fact](self, row)
+            return self._own(getattr(given, fact)(), row)
+        fitting: Integers = getattr(self, fact)(row)
         return fitting
 
     def is_op(self, names: Iterable[str], row: Integers | slice = _ALL) -> Booleans:
@@ -341,11 +335,3 @@ class _Facts:
 
     def op_never_rewritten(self, row: Integers) -> Integers:
         return self._own(~among(pl.col("op"), self._by_onednn["op"].unique()), row)
-
-
-_FACTS: dict[str, Callable[[_Facts, Integers], Integers]] = {
-    fact: getattr(_Facts, fact)
-    for rule in RULES
-    for fact in rule.facts
-    if rule.by not in BY_ID or fact not in FACTS
-}
