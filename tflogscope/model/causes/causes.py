@@ -20,7 +20,6 @@ from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import (
     RUN_EAGERLY,
     CauseGrammar,
-    CauseRule,
     cause_grammar,
     causes_that_count,
 )
@@ -35,38 +34,26 @@ from tflogscope.model.executions.servers import serves
 class Causes:
     """Causes of eager ops, by row of `Dispatches.eager`.
 
-    `rule` is an index into `rules`: -1 for calls, which have no cause. `proof` has for each rule
-    the line of the record that proves it, -1 where the rule doesn't hold.
+    `rule` is a place in `CauseGrammar.rules`: -1 for calls, which have no cause. `proof` has for
+    each rule the line of the record that proves it, -1 where the rule doesn't hold.
     """
 
     at: Integers
-    rules: tuple[CauseRule, ...]
     rule: Integers
     proof: dict[str, Integers]
 
     @cached_property
-    def names(self) -> pl.Series:
-        """The cause of each dispatch; null for calls."""
-        ids = pl.Series([*(rule.cause for rule in self.rules), None], dtype=pl.String)
-        return ids[self.rule % len(ids)]
-
-    @cached_property
-    def ids(self) -> pl.Series:
-        """The id of the rule of each dispatch; null for calls."""
-        ids = pl.Series([*(rule.id for rule in self.rules), None], dtype=pl.String)
-        return ids[self.rule % len(ids)]
-
-    @cached_property
-    def own(self) -> pl.Series:
-        """Whether TensorFlow or Keras asked for each dispatch itself (`CauseRule.own`)."""
-        is_own = pl.Series([*(rule.own for rule in self.rules), False])
-        return is_own[self.rule % len(is_own)]
+    def named(self) -> pl.DataFrame:
+        """What the rule of each dispatch says: id, cause, own (`CauseRule`); null for calls."""
+        said = [(rule.id, rule.cause, rule.own) for rule in cause_grammar().rules]
+        schema = {"id": pl.String, "cause": pl.String, "own": pl.Boolean}
+        return rows(pl.DataFrame(said, schema, orient="row"), self.rule)
 
     @cached_property
     def proven_at(self) -> Integers:
         """The line of the record that proves the cause of each dispatch: its own, or another's."""
         places = self.at.copy()
-        for number, rule in enumerate(self.rules):
+        for number, rule in enumerate(cause_grammar().rules):
             here = np.flatnonzero(self.rule == number)
             places[here] = self.proof.get(rule.id, self.at)[here]
         return places
@@ -83,34 +70,35 @@ def read_causes(
     it; and where a frame proves another cause, that counts.
     """
     grammar = cause_grammar()
+    number = {rule.id: place for place, rule in enumerate(grammar.rules)}
     eager = executions.dispatches.eager
     ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
     last = grammar.rules[-1].id if events.messages(WARNS_EAGER).is_empty() else RUN_EAGERLY
-    chosen = np.full(eager.height, [rule.id for rule in grammar.rules].index(last), np.int64)
+    chosen = np.full(eager.height, number[last], np.int64)
     proof = _proofs(grammar, ops, eager.height)
     if not lines.stacks.is_empty():
         for rule in grammar.rules:
             if rule.frames:
                 proof[rule.id][without_frames(lines, rule.frames)] = -1
-    for number in reversed(range(len(grammar.rules))):
-        if (at := proof.get(grammar.rules[number].id)) is not None:
-            chosen[at >= 0] = number
+    for id_ in sorted(proof, key=number.__getitem__, reverse=True):
+        chosen[proof[id_] >= 0] = number[id_]
     chosen[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
     if serves(events):
-        chosen[:] = [rule.id for rule in grammar.rules].index("other-process")
+        chosen[:] = number["other-process"]
     else:
-        chosen[_fetches(executions)] = [rule.id for rule in grammar.rules].index("no-program")
+        chosen[_fetches(executions)] = number["no-program"]
     chosen[where(eager["is_call"])] = -1
-    causes = Causes(eager["at"].to_numpy(), grammar.rules, chosen, proof)
+    causes = Causes(eager["at"].to_numpy(), chosen, proof)
     if lines.stacks.is_empty():
         return causes
-    proven = frame_rules(lines, eager["op"], causes.names)
-    for number, rule in enumerate(grammar.rules):
-        row = where((proven == rule.id) & ((causes.names != rule.cause) | (causes.own != rule.own)))
-        chosen[row] = number
+    proven = frame_rules(lines, eager["op"], causes.named["cause"])
+    for rule in grammar.rules:
+        other = (causes.named["cause"] != rule.cause) | (causes.named["own"] != rule.own)
+        row = where((proven == rule.id) & other)
+        chosen[row] = number[rule.id]
         if rule.id in proof:
             proof[rule.id][row] = causes.at[row]
-    return Causes(causes.at, grammar.rules, chosen, proof)
+    return Causes(causes.at, chosen, proof)
 
 
 def _fetches(executions: Executions) -> Integers:
@@ -206,10 +194,8 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         ops: their types.
         causes: what the ops around show.
     """
-    stacks, row = lines.stacks, lines.of_dispatches
-    if stacks.is_empty():
-        return pl.repeat(None, len(ops), dtype=pl.String, eager=True)
-    frames = stacks.select(
+    row = lines.of_dispatches
+    frames = lines.stacks.select(
         own=_own(),
         mark=pl.col("frames").str.extract(r"^<(\w+)>(?:;|$)"),
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),

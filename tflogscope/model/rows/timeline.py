@@ -11,6 +11,7 @@ import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.causes.causes import Causes
+from tflogscope.model.common.frames import holds
 from tflogscope.model.costs.costs import Costs
 from tflogscope.model.costs.python_lines import PythonLines
 from tflogscope.model.executions.executions import Coded, Executions, taken, with_places
@@ -61,12 +62,12 @@ class Timeline:
         executions, causes, lines = self.executions, self._causes, self._lines
         codes, steps, frame = executions.asked, executions.steps["cause"], executions.frame
         stack = lines.of_executions
-        ids = pl.Series([*(rule.id for rule in causes.rules), None], dtype=pl.Categorical)
+        own = holds(causes.named["own"])
         proof = with_places(executions.spans, pl.DataFrame({"at": causes.proven_at}))["line"]
         return {
-            "cause": (codes, pl.concat([steps, causes.names]).cast(pl.Categorical)),
-            "own": (codes, pl.concat([pl.repeat(False, len(steps), eager=True), causes.own])),
-            "rule": (frame["dispatch"], ids[causes.rule % len(ids)]),
+            "cause": (codes, pl.concat([steps, causes.named["cause"]]).cast(pl.Categorical)),
+            "own": (codes, pl.concat([pl.repeat(False, len(steps), eager=True), own])),
+            "rule": (frame["dispatch"], causes.named["id"].cast(pl.Categorical)),
             "proof_line": (frame["dispatch"], proof),
             "stack": (None, stack),
             "python": (stack, lines.python.cast(pl.Categorical)),
