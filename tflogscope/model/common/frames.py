@@ -9,7 +9,7 @@ except for one to encode each key column of strings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, overload
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,15 +18,10 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 _Column = TypeVar("_Column", pl.Expr, pl.Series)
+_Table = TypeVar("_Table", pl.DataFrame, pl.Series)
 
 
-@overload
-def rows(table: pl.DataFrame, numbers: Integers | pl.Series) -> pl.DataFrame: ...
-@overload
-def rows(table: pl.Series, numbers: Integers | pl.Series) -> pl.Series: ...
-def rows(
-    table: pl.DataFrame | pl.Series, numbers: Integers | pl.Series
-) -> pl.DataFrame | pl.Series:
+def rows(table: _Table, numbers: Integers | pl.Series) -> _Table:
     """The rows of a table with these numbers; nulls where there is none (-1 or null)."""
     if isinstance(numbers, np.ndarray):
         if len(numbers) == len(table) and (numbers == np.arange(len(numbers))).all():
@@ -44,11 +39,7 @@ def where(condition: pl.Series) -> Integers:
     return pl.int_range(len(condition), eager=True).filter(condition).to_numpy()
 
 
-@overload
-def only(table: pl.DataFrame, condition: pl.Series) -> pl.DataFrame: ...
-@overload
-def only(table: pl.Series, condition: pl.Series) -> pl.Series: ...
-def only(table: pl.DataFrame | pl.Series, condition: pl.Series) -> pl.DataFrame | pl.Series:
+def only(table: _Table, condition: pl.Series) -> _Table:
     """The rows of a table for which a condition holds; it doesn't where it is null."""
     if isinstance(table, pl.Series):
         return table.filter(condition)
