@@ -23,6 +23,7 @@ from tflogscope.model.common.frames import (
     holds,
     last_before,
     looked_up,
+    ranges,
     rows,
     where,
 )
@@ -254,8 +255,7 @@ def _last_ones(last: Integers, first: Integers) -> tuple[Integers, Integers]:
     Only the last places are looked at: a log may have any number of runs without an end.
     """
     count = np.clip(last - first + 1, 0, AT_ONCE)
-    row = np.repeat(np.arange(len(last)), count)
-    return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - 1 - last, count)
+    return ranges(last - count + 1, count)
 
 
 def _open_at(at: Integers, begin: Integers, end: Integers) -> tuple[Integers, Integers]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.common.frames import Booleans, Integers
+from tflogscope.model.common.frames import Booleans, Integers, ranges
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>~?(?:\{[a-z-]+\}|/[^/]+/|[\w-]+)(?::[\w-]+)*)"
@@ -40,9 +40,9 @@ class Spans(NamedTuple):
     def spread(self, length: int) -> Integers:
         """Return the proof of the span around each of `length` positions; -1: in none."""
         size = self.end - self.begin
-        where = np.repeat(self.begin - np.cumsum(size) + size, size) + np.arange(size.sum())
+        span, where = ranges(self.begin, size)
         values = np.full(length, -1, np.int64)
-        values[where] = np.repeat(self.proof, size)
+        values[where] = self.proof[span]
         return values
 
 

@@ -128,6 +128,12 @@ def ranks(*keys: NDArray[np.generic]) -> Integers:
     return place
 
 
+def ranges(first: Integers, count: Integers) -> tuple[Integers, Integers]:
+    """For each row so many places from its first one on: the row, and the place."""
+    row = np.repeat(np.arange(len(count)), count)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
+
+
 def running(values: NDArray[np.generic], new: Booleans) -> Integers:
     """The sum of values from the last row that is `new` on."""
     total = np.cumsum(values)

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.common.frames import Integers
+from tflogscope.model.common.frames import Integers, ranges
 from tflogscope.model.common.intervals import newly_covered
 
 Claims = Sequence[pl.DataFrame]
@@ -101,7 +101,5 @@ def _rows_in(windows: pl.DataFrame, places: _Places) -> tuple[Integers, Integers
         mine = thread == number
         first[mine] = row + np.searchsorted(starts, begin[mine])
         last[mine] = row + np.searchsorted(starts, end[mine])
-    count = np.clip(last - first, 0, None)
-    window = np.repeat(np.arange(len(count)), count)
-    offset = np.arange(len(window)) - np.repeat(np.cumsum(count) - count, count)
-    return first[window] + offset, window
+    window, rows = ranges(first, np.clip(last - first, 0, None))
+    return rows, window

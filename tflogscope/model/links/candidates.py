@@ -22,6 +22,7 @@ from tflogscope.model.common.frames import (
     first_after,
     holds,
     only,
+    ranges,
     row_with,
     rows,
     where,
@@ -227,9 +228,7 @@ def open_pairs(lines: Integers, start: Integers, until: Integers) -> tuple[Integ
     count = np.clip(count, 0, np.where(until == FOREVER, LINES_WITHOUT_END, len(lines)))
     while count.sum() > MOST_PAIRS:  # a log made to be slow
         count = np.minimum(count, max(1, int(count.max()) // 2))
-    interval = np.repeat(np.arange(len(start)), count)
-    before = np.repeat(np.cumsum(count) - count, count)
-    line = np.arange(len(interval)) - before + np.repeat(first_line, count)
+    interval, line = ranges(first_line, count)
     return line, interval
 
 
