@@ -118,11 +118,9 @@ def _lanes(prepared: pl.DataFrame) -> Integers:
 
 def _tracks(tracks: pl.DataFrame, lanes: int) -> pl.DataFrame:
     """Tracks below the others."""
-    more = {
-        "track": range(tracks.height, tracks.height + lanes),
-        "name": [f"instantiation{f' · {number + 1}' if number else ''}" for number in range(lanes)],
-    }
-    return with_ids(pl.concat([tracks, pl.DataFrame(more)], how="diagonal"))
+    more = pl.DataFrame({"track": range(tracks.height, tracks.height + lanes)})
+    more = more.with_columns(name=pl.lit("instantiation"))
+    return with_ids(pl.concat([tracks, more], how="diagonal"))
 
 
 def _merged(

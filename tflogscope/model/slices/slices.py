@@ -241,42 +241,32 @@ def _with_tracks(ran: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame, 
         place=pl.lit(0, pl.Int64),
     )
     lanes = ran.group_by("track").agg(pl.col("thread", "class").min()).sort("track")
-    number = pl.int_range(pl.len()).over("thread", pl.col("class") == _GRAPH)
-    graph = pl.col("class") == _GRAPH
-    again = pl.when(number > 0).then(pl.format(" · {}", number + 1)).otherwise(pl.lit(""))
-    of_thread = pl.int_range(1, pl.len() + 1).over("thread")
-    of_thread = pl.when(of_thread > 1).then(pl.format(" · {}", of_thread)).otherwise(pl.lit(""))
     name = (
         pl.when(pl.col("thread") >= 0)
-        .then(pl.format("thread {}{}", "thread", of_thread))
-        .when(graph)
-        .then(pl.format("in graphs{}", again))
-        .otherwise(pl.format("eager ops and calls{}", again))
+        .then(pl.format("thread {}", "thread"))
+        .when(pl.col("class") == _GRAPH)
+        .then(pl.lit("in graphs"))
+        .otherwise(pl.lit("eager ops and calls"))
     )
     tracks = lanes.select("track", name=name, thread=pl.when(pl.col("thread") >= 0).then("thread"))
     lost = inner.filter(pl.col("track") >= lanes.height)["track"].unique().sort()
-    number = pl.int_range(1, pl.len() + 1)
-    more = pl.DataFrame({"track": lost}).select(
-        "track",
-        name=pl.when(number == 1)
-        .then(pl.lit("oneDNN"))
-        .otherwise(pl.format("oneDNN · {}", number)),
-        thread=pl.lit(None, pl.Int64),
-    )
+    more = pl.DataFrame({"track": lost}).with_columns(name=pl.lit("oneDNN"))
     both = pl.concat([outer, inner.select(outer.columns)])
-    return both, with_ids(pl.concat([tracks, more]))
+    return both, with_ids(pl.concat([tracks, more], how="diagonal"))
 
 
 def with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
-    """Add `tid`: that of the thread on its first track; on others one behind those of threads.
+    """Number tracks of one name; add `tid`: that of the thread on its first track.
 
-    Viewers that sort tracks by it begin with a thread.
+    On others it is one behind those of threads. Viewers that sort tracks by it begin with a thread.
     """
     threads = tracks["thread"].to_list()
     free = count(1 + max((thread for thread in threads if thread is not None), default=0))
     first = tracks["thread"].is_not_null() & tracks["thread"].is_first_distinct()
     tids = [thread if is_own else next(free) for thread, is_own in zip(threads, first, strict=True)]
-    return tracks.with_columns(tid=pl.Series(tids, dtype=pl.Int64))
+    again = pl.int_range(1, pl.len() + 1).over("name")
+    name = pl.when(again > 1).then(pl.format("{} · {}", "name", again)).otherwise("name")
+    return tracks.with_columns(name=name, tid=pl.Series(tids, dtype=pl.Int64))
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
