@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.common.figures import rounded
-from tflogscope.model.common.frames import begins, is_among, looked_up, only, rows
+from tflogscope.model.common.frames import holds, is_among, looked_up, only, rows
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.ledger.owners import Owners
@@ -151,36 +151,23 @@ def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
         start=pl.max_horizontal("time", reach), reach=reach, wait=waits
     ).with_columns(phase=pl.coalesce("wait", of_first.otherwise(pl.lit("compute"))))
     runs = runs.filter(pl.col("end_time") > pl.col("start"))
-    new = pl.Series(
-        begins(
-            *(
-                runs[name].fill_null(0).rank("dense").to_numpy()
-                for name in ("thread", "call", "step_row", "phase")
-            )
-        )
-    ) | (runs["start"] > runs["reach"]).fill_null(value=True)
-    runs = runs.with_columns(number=new.cast(pl.Int64).cum_sum())
-    busy = runs.group_by("number", maintain_order=True).agg(
+    # Another number where what goes on changes, and behind each pause.
+    goes_on = pl.struct("thread", "call", "step_row", "phase").rle_id()
+    pauses = holds(pl.col("start") > pl.col("reach")).cum_sum()
+    busy = runs.group_by(number=goes_on + pauses, maintain_order=True).agg(
         pl.col("thread", "phase", "call", "step_row", "at", "start").first(),
         pl.col("end_time").max().alias("end"),
         pl.col("end_at").max(),
         pl.col("work_us").sum(),
     )
-    idle = busy.select(
-        "thread",
-        "at",
-        start=pl.col("end").shift(1).over("thread"),
-        end="start",
-        end_at="at",
-        work_us=(pl.col("start") - pl.col("end").shift(1).over("thread")).cast(pl.Float64),
-    ).filter(pl.col("end") > pl.col("start"))
-    named = of.executions.steps["name"]
+    since = pl.col("end").shift(1).over("thread")
+    idle = busy.select("thread", "at", start=since, end="start", end_at="at")
+    idle = idle.filter(pl.col("end") > pl.col("start"))
     both = pl.concat([busy, idle], how="diagonal_relaxed").sort("thread", "start")
-    names_ = rows(named, both["step_row"])
     return both.select(
         *("thread", "start", "end", "phase", "at", "end_at", "call"),
         work_us=pl.min_horizontal("work_us", _WALL),
         mode=pl.when(pl.col("phase").is_not_null()).then(pl.lit("graph")),
-        function=names_,
+        function=rows(of.executions.steps["name"], both["step_row"]),
         repeats=pl.lit(value=False),
     )
