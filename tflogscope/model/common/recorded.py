@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-import polars as pl
 
 from tflogscope.events.coverage import problems
 from tflogscope.events.events import Events
@@ -38,9 +36,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
     return Entry(
         sources=coverage["source"].to_list(),
         **counts,
-        vlog_level=max(
-            (level for level in coverage["vlog_level"] if level is not None), default=None
-        ),
+        vlog_level=coverage["vlog_level"].max(),
         tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
         onednn_version=_joined(coverage["onednn_version"]),
         onednn_verbose_lines=events.verbose_count - mkl_lines,
@@ -54,12 +50,8 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
         recorded_by_tflogscope=header is not None and simulated is None,
         simulated=simulated,
         tensorflow_version=tensorflow_version(header),
-        envelope=_joined(
-            pl.Series([span.account.envelope for span in events.spans], dtype=pl.String)
-        ),
-        process=_joined(
-            pl.Series([span.account.process for span in events.spans], dtype=pl.String)
-        ),
+        envelope=_joined(span.account.envelope for span in events.spans),
+        process=_joined(span.account.process for span in events.spans),
         others_cpu_share=_others_share(events),
     )
 
@@ -103,5 +95,5 @@ def _span(events: Events) -> tuple[int | None, int | None]:
     return min(edges, default=None), max(edges, default=None)
 
 
-def _joined(values: pl.Series) -> str | None:
+def _joined(values: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(value for value in values if value)) or None
