@@ -2,6 +2,6 @@
 
 Each module yields a `finding` for what it knows: `recording` (crashes, lost lines), `eager`,
 `tracing`, `gaps` (between calls), `loops` (data, checkpoints, Python), `graphs`, `onednn`, and for
-logs of oneDNN alone `verbose` and `running`; `warnings` has what TensorFlow itself warned of.
+logs of oneDNN alone `verbose`; `warnings` has what TensorFlow itself warned of.
 `table` orders them and gives them their time.
 """

@@ -13,13 +13,12 @@ import polars as pl
 from tflogscope.events.events import MOST_UNREAD, PLACES
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
-from tflogscope.model.common.frames import only, rows
+from tflogscope.model.common.frames import only, rows, where
 from tflogscope.model.common.origin import footer_of, signal_name
 from tflogscope.model.common.recorded import many_unknown
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.findings.finding import Finding, most
-from tflogscope.model.findings.running import running_at
 from tflogscope.model.pipeline import Evidence
 
 _MESSAGE = 240  # characters of a status that a finding quotes
@@ -93,7 +92,7 @@ def ending_findings(evidence: Evidence) -> Iterator[Finding]:
             subject = by_signal[0]
             rest = message.removeprefix(subject).lstrip(", ")
             facts["message"] = rest if rest.strip(".") else None
-            facts |= {"native": True, **running_at(evidence)}
+            facts |= {"native": True, **_running(evidence)}
         failed = packaged_toml("endings.toml")["pytest"]["failed"]
         facts["tests"] = ending.status == 1 and bool(re.match(failed, ending.printed or ""))
         chosen = ending.status in _MEANT or facts["tests"]
@@ -165,10 +164,26 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
 
 def _node_of(row: int | None, evidence: Evidence) -> str | None:
     """The node of an execution in a graph, where its name says more than its op."""
-    if row is None:
-        return None
-    node = spelled(evidence.timeline.columns("node", rows=pl.Series([row]))).item()
+    node = None if row is None else _name_of(row, evidence)
     return node if "/" in (node or "") else None
+
+
+def _name_of(row: int, evidence: Evidence) -> str | None:
+    """The node of an execution."""
+    node: str | None = spelled(evidence.timeline.columns("node", rows=pl.Series([row]))).item()
+    return node
+
+
+def _running(evidence: Evidence) -> dict[str, Any]:
+    """The node or op that began last and has no end (`running`), else the last primitive."""
+    executions = evidence.executions
+    left = where(executions.frame["status"] == "unfinished")
+    if len(left):
+        op = executions.signatures["op"][executions.signature[int(left[-1])]]
+        return {"running": _name_of(left[-1], evidence) or op}
+    ran = evidence.events.primitives.filter(event="exec").tail(1)
+    named = ran.select("primitive", "implementation", "problem").row(0) if ran.height else ()
+    return {"ran": " ".join(filter(None, named))}
 
 
 def _line_of(row: int | None, evidence: Evidence) -> str | None:
