@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.common.frames import Integers
+from tflogscope.model.common.intervals import newly_covered
 from tflogscope.model.slices.slices import Slices
 
 
@@ -67,7 +68,6 @@ def _own_ns(slices: pl.DataFrame) -> Integers:
 
 def _in_nodes(slices: pl.DataFrame) -> pl.DataFrame:
     """The time of each call in which a node of it ran: call, in_nodes."""
-    nodes = slices.filter(pl.col("mode") == "graph").drop_nulls("call").sort("call", "begin_ns")
-    until = pl.col("end_ns").cum_max().shift().over("call").fill_null(0)
-    new = (pl.col("end_ns") - pl.max_horizontal("begin_ns", until)).clip(0)
+    nodes = slices.filter(mode="graph").drop_nulls("call")
+    new = newly_covered(pl.col("begin_ns"), pl.col("end_ns"), "call")
     return nodes.with_columns(new=new).group_by("call").agg(in_nodes=pl.col("new").sum())
