@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.events.scan import SourceSpan
-from tflogscope.model.common.names import PYTHON_OP, function_columns
+from tflogscope.model.common.frames import only
+from tflogscope.model.common.names import PYTHON_OP, PYTHON_OPS, function_columns
 from tflogscope.model.executions.dispatches import Dispatches
 from tflogscope.model.executions.node_runs import FOLDING_STEP, NodeRuns
 
 STATUS = pl.Enum(["done", "dead", "failed", "unfinished", "unknown"])
 _DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUS.categories))
-# Kernels that run Python code, which may run eager ops (python/lib/core/py_func.cc).
 
 Coded = tuple[pl.Series | None, pl.Series]
 """Values, and for each row which of them it has; None: the n-th row has the n-th value."""
@@ -90,6 +90,12 @@ class Executions:
         """The rows of `eager` that call functions, with the function's full name."""
         eager = self.eager.hstack(self.columns("kind", "name", rows=self.eager["row"]))
         return spelled(eager.filter(pl.col("kind") == "call"))
+
+    @cached_property
+    def python_code(self) -> pl.DataFrame:
+        """The rows of `frame` that run Python code."""
+        is_python = self.signatures["op"].str.contains(PYTHON_OPS)
+        return only(self.frame, is_python[self.signature])
 
     def _graph(self) -> Iterator[tuple[str, pl.Series]]:
         """The columns of the rows of graph nodes, each made when it is asked for."""

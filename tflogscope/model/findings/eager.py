@@ -19,6 +19,7 @@ from tflogscope.model.findings.finding import (
     AVOIDABLE,
     CALLBACK,
     Finding,
+    claim_in_calls,
     claim_overhead,
     claim_spans,
     most,
@@ -352,14 +353,11 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
 
 def _claim_calls(evidence: Evidence, function: str, time: float) -> pl.DataFrame:
     """Claim what Python code took in the calls of a function, as much of each as it ran in it."""
-    frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    is_python = signatures["op"].str.contains(PYTHON_OPS)[frame["signature"]]
-    ran = only(frame[["call", "duration_us"]], is_python & frame["definition"].is_not_null())
-    per = ran.drop_nulls().group_by("call").agg(pl.col("duration_us").sum())
-    calls = evidence.calls.filter(~pl.col("nested"), function=function)
-    calls = calls.join(per, on="call", maintain_order="left").drop_nulls("end")
-    share = pl.col("duration_us") / pl.col("duration_us").sum()
-    return calls.select("thread", "begin", "end", us=time * share)
+    calls = evidence.calls.filter(function=function)["call"]
+    ran = evidence.executions.python_code.drop_nulls(["definition", "call", "duration_us"])
+    ran = only(ran, is_among(ran["call"], calls))
+    claim = claim_in_calls(evidence, ran.group_by("call").agg(us=pl.col("duration_us").sum()))
+    return claim.with_columns(us=time * pl.col("us") / pl.col("us").sum())
 
 
 def _time_of_stack_traces(evidence: Evidence, function: str) -> float:

@@ -15,7 +15,7 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, PYTHON_OPS, SAVING
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
@@ -185,11 +185,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 
 def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
     """When Python code of tf.data ran: begins and ends."""
-    executions = evidence.executions
-    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
-    ran = executions.frame.filter(is_python[executions.frame["signature"]])
-    ran = ran.drop_nulls(["step_row", "end_time"])
-    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
+    ran = evidence.executions.python_code.drop_nulls(["step_row", "end_time"])
+    of_data = rows(evidence.executions.steps["flavour"], ran["step_row"]) == "dataset"
     begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
     return begin, end
 

@@ -144,12 +144,9 @@ def _eager_in_generator(evidence: Evidence) -> pl.DataFrame:
 
     A thread of tf.data runs it in a PyFunc, which has no call of a function around it.
     """
-    executions = evidence.executions
-    of_generator = executions.steps["function"].str.starts_with(GENERATOR)
-    is_python = executions.signatures["op"].str.contains(PYTHON_OPS)
-    spans = executions.frame[["signature", "step_row", "thread", "time", "end_time"]]
-    chosen = is_python[spans["signature"]] & rows(of_generator, spans["step_row"])
-    spans = only(spans[["thread", "time", "end_time"]], holds(chosen)).sort("time")
+    ran, function = evidence.executions.python_code, evidence.executions.steps["function"]
+    of_generator = rows(function, ran["step_row"]).str.starts_with(GENERATOR)
+    spans = only(ran[["thread", "time", "end_time"]], of_generator).sort("time")
     asked = evidence.placed.filter(~pl.col("inside")).sort("time")
     within = asked[["thread", "time"]].join_asof(
         spans, on="time", by="thread", check_sortedness=False

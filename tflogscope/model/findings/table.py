@@ -16,9 +16,8 @@ from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import span_of_run, whole_of
-from tflogscope.model.common.frames import holds, is_among, last_before, only
+from tflogscope.model.common.frames import is_among, last_before
 from tflogscope.model.common.frames import rows as rows_of
-from tflogscope.model.common.names import PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
@@ -196,10 +195,8 @@ def _python_around(finding: Finding, evidence: Evidence) -> str | None:
     TensorFlow itself makes tensors of the NumPy arrays that a `py_function` gives back.
     """
     inside = evidence.placed.filter("inside", is_among(evidence.placed["at"], finding.at))
-    frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    is_python = signatures["op"].str.contains(PYTHON_OPS)[frame["signature"]]
-    nodes = only(frame[["at", "thread"]], holds(is_python))
-    around = last_before(inside[["at", "thread"]], nodes)
+    nodes = evidence.executions.python_code
+    around = last_before(inside[["at", "thread"]], nodes[["at", "thread"]])
     return next(iter(most(evidence.lines.begun_at(rows_of(nodes["at"], around)))), None)
 
 
