@@ -131,8 +131,11 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     if not placed["tape"].count():
         return placed.clear()
     of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("own")
-    step_ops = _of_steps(placed, placed.filter(of_step))
-    steps = _steps(placed, step_ops)
+    ops = placed.filter(of_step)
+    taped = ops.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
+    updated = _numbered(placed.filter(pl.col("op").str.contains(UPDATES)), taped)
+    step_ops = _of_steps(ops, taped, updated)
+    steps = _steps(taped, updated)
     work = step_ops.group_by("beside").agg(
         products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("cost").sum()
     )
@@ -155,7 +158,16 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     return trained.filter(of_step | (between & ~pl.col("own") & ~pl.col("inside")))
 
 
-def _of_steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+def _numbered(ops: pl.DataFrame, taped: pl.DataFrame) -> pl.DataFrame:
+    """Ops, each with the `number` of the last tape before it; `beside` is "" where it was null."""
+    beside = pl.col("beside").fill_null("")
+    number = pl.int_range(1, pl.len() + 1).over("beside")
+    numbered = taped.select("at", beside, number=number)
+    ops = ops.with_columns(beside).sort("at")
+    return ops.join_asof(numbered, on="at", by="beside", check_sortedness=False)
+
+
+def _of_steps(ops: pl.DataFrame, taped: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
     """Leave out what came before the first step, as initial weights.
 
     Nothing says where the first forward pass begins. Of each op it has, counted back from the first
@@ -163,19 +175,8 @@ def _of_steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     many updates as come after the last gradients are the optimizer's; others are of the forward
     pass: moving averages, the state of random numbers.
     """
-    is_update = pl.col("op").str.contains(UPDATES) & (pl.col("cause") != "optimizer-slots")
-    ordered, updates = (
-        frame.with_columns(pl.col("beside").fill_null("")).sort("at")
-        for frame in (ops, placed.filter(is_update))
-    )
-    taped = ordered.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
-    numbered = taped.select("beside", "at", number=pl.int_range(1, pl.len() + 1).over("beside"))
-    passes, updated = (
-        frame.join_asof(numbered, on="at", by="beside", check_sortedness=False)
-        for frame in (ordered, updates)
-    )
-    forward = passes.filter(pl.col("tape").is_null())
-    updated = updated.drop_nulls("number")
+    forward = _numbered(ops, taped).filter(pl.col("tape").is_null())
+    updated = updates.filter(pl.col("cause") != "optimizer-slots").drop_nulls("number")
     of_last = pl.col("number") == pl.col("number").max().over("beside")
     least = updated.filter(of_last).group_by("beside").agg(least=pl.len())
     updated = updated.with_columns(place=pl.int_range(pl.len()).over("beside", "number"))
@@ -194,19 +195,14 @@ def _of_steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     return ops.join(early.select("row"), on="row", how="anti", maintain_order="left")
 
 
-def _steps(placed: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+def _steps(taped: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
     """Where tapes are played back and variables updated after it: beside, steps, begun, until (at).
 
     Where that is done again and again, a single step beside another function is one, too. Variables
     are updated after one or two tapes, or always after as many, whose gradients are added up.
     """
-    taped = ops.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
     steps = taped.group_by("beside").agg(steps=pl.len(), begun=pl.col("at").min())
-    is_update = pl.col("op").str.contains(UPDATES) & ~pl.col("judged_by").is_in(_MAKING)
-    number = pl.int_range(1, pl.len() + 1).over("beside")
-    numbered = taped.select("at", number=number, beside=pl.col("beside").fill_null(""))
-    updates = placed.filter(is_update).sort("at").with_columns(pl.col("beside").fill_null(""))
-    updates = updates.join_asof(numbered, on="at", by="beside", check_sortedness=False)
+    updates = updates.filter(~pl.col("judged_by").is_in(_MAKING))
     of_tape = pl.col("number").drop_nulls().unique(maintain_order=True)
     counted = updates.group_by("beside").agg(
         rounds=of_tape.len(),
