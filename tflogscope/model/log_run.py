@@ -55,7 +55,11 @@ class LogRun(Run):
 
     def table(self, name: str) -> pl.DataFrame:
         """Make a table."""
-        return _TABLES[name](self.stages)
+        if name in _TABLES:
+            return _TABLES[name](self.stages)
+        from tflogscope.model.findings.table import TABLES
+
+        return TABLES[name](self.stages)
 
     @cached_property
     def executions(self) -> pl.DataFrame:
@@ -185,40 +189,6 @@ def _statuses(of: Evidence) -> pl.DataFrame:
     return with_places(of.events.spans, statuses)
 
 
-def _findings(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.findings.table import findings_table
-
-    return findings_table(of)
-
-
-def _time(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.ledger.tables import time_table
-
-    return time_table(of)
-
-
-def _avoidable(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.findings.table import avoidable_table
-
-    return avoidable_table(of)
-
-
-def _repeated(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.ledger.tables import repeated_table
-
-    return repeated_table(of)
-
-
-def _ledger(of: Evidence) -> pl.DataFrame:
-    from tflogscope.model.findings.table import owned
-    from tflogscope.model.ledger.tables import ledger_table
-
-    findings, owners = owned(of)
-    named = [(finding.id, finding.subject) for finding in findings]
-    schema = {"id": pl.String, "subject": pl.String}
-    return ledger_table(of, owners, pl.DataFrame(named, schema, orient="row"))
-
-
 def _preparations(of: Evidence) -> pl.DataFrame:
     from tflogscope.model.slices.preparations import read_preparations
 
@@ -233,11 +203,6 @@ _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "rewrites": rewrites_table,
     "primitives": primitives_table,
     "coverage": lambda of: of.events.coverage,
-    "findings": _findings,
-    "time": _time,
-    "avoidable": _avoidable,
-    "repeated": _repeated,
-    "ledger": _ledger,
     "stacks": lambda of: of.lines.table(),
     "asked": _asked,
     "links": _links,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -47,7 +47,7 @@ from tflogscope.model.ledger.owners import (
 )
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.ledger.stretches import read_stretches
-from tflogscope.model.ledger.tables import repeated_table, time_table
+from tflogscope.model.ledger.tables import ledger_table, repeated_table, time_table
 from tflogscope.model.pipeline import Evidence
 
 WORTH_A_LOOK = threshold("warning.share")
@@ -268,3 +268,20 @@ def avoidable_table(evidence: Evidence) -> pl.DataFrame:
         {"repeats_us": [finding.repeats_us for finding in owned(evidence)[0]]},
         schema={"repeats_us": pl.Float64},
     )
+
+
+def _ledger(evidence: Evidence) -> pl.DataFrame:
+    findings, owners = owned(evidence)
+    named = [(finding.id, finding.subject) for finding in findings]
+    schema = {"id": pl.String, "subject": pl.String}
+    return ledger_table(evidence, owners, pl.DataFrame(named, schema, orient="row"))
+
+
+TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
+    "findings": findings_table,
+    "avoidable": avoidable_table,
+    "ledger": _ledger,
+    "time": time_table,
+    "repeated": repeated_table,
+}
+"""Tables of a run that take all findings, or few commands need."""
