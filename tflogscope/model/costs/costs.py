@@ -9,8 +9,8 @@ each record between.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ def cheap_kernels() -> list[str]:
     return [kernel for row in packaged_toml("costs.toml")["cheap"] for kernel in row["kernels"]]
 
 
+@dataclass(eq=False, repr=False)
 class Costs:
     """What each execution would have taken without the log.
 
@@ -58,16 +59,10 @@ class Costs:
     `calibrated`: see `origin.calibrated_of`.
     """
 
-    def __init__(
-        self,
-        executions: Executions,
-        linked: Linked,
-        record_times: Callable[[], pl.DataFrame],
-        calibrated: Mapping[str, float] = MappingProxyType({}),
-    ) -> None:
-        self._executions, self._linked = executions, linked
-        self.calibrated = calibrated
-        self._record_times = record_times
+    executions: Executions
+    linked: Linked
+    record_times: Callable[[], pl.DataFrame]
+    calibrated: Mapping[str, float]
 
     @cached_property
     def of_executions(self) -> pl.DataFrame:
@@ -78,14 +73,14 @@ class Costs:
         Null where no duration is known, where the log doesn't show what a record costs, and of
         kernels that run a function, whose nodes have rows of their own.
         """
-        times = np.full((2, self._executions.frame.height), np.nan)
+        times = np.full((2, self.executions.frame.height), np.nan)
         if self.price is not None:
             nodes = self._of_nodes(self.price)
             waits = self._of_waits(self.price, nodes)
             nodes = nodes.update(waits, on="row")
             vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
-            frame = self._executions.frame
+            frame = self.executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             times[:, where(is_dead)] = 0  # nothing ran
             for part in (nodes, eager_ops, waits, calls):
@@ -99,7 +94,7 @@ class Costs:
         """A column of `of_executions`, or where no price is known the durations as printed."""
         if self.price is not None:
             return self.of_executions[name]
-        return self._executions.frame["duration_us"].cast(pl.Float64).alias(name)
+        return self.executions.frame["duration_us"].cast(pl.Float64).alias(name)
 
     def clock(self, name: str) -> pl.Expr:
         """What later calls took without a log, by a column of full names; null: not known.
@@ -127,7 +122,7 @@ class Costs:
 
         Most of them have nothing between them but their own wording and writing.
         """
-        records = self._record_times()
+        records = self.record_times()
         at, time, thread = (records[name].to_numpy() for name in ("at", "time", "thread"))
         gap = np.diff(time)
         gap = gap[(np.diff(at) == PLACES) & (thread[1:] == thread[:-1]) & (gap >= 0)]
@@ -140,13 +135,13 @@ class Costs:
     @cached_property
     def _node_runs(self) -> pl.DataFrame:
         """The runs of nodes that have a duration, in the order of the log: see `_runs`."""
-        return self._runs(self._known & self._executions.frame["definition"].is_not_null())
+        return self._runs(self._known & self.executions.frame["definition"].is_not_null())
 
     @cached_property
     def _known(self) -> pl.Series:
         """Which executions have a duration and are no calls."""
-        frame = self._executions.frame
-        is_call = self._executions.signatures["kind"] == "call"
+        frame = self.executions.frame
+        is_call = self.executions.signatures["kind"] == "call"
         alive = (frame["status"] != "dead") & ~is_call[frame["signature"]]
         return alive & frame["duration_us"].is_not_null()
 
@@ -156,10 +151,10 @@ class Costs:
         row, definition, signature, duration_us, records (as many as its duration holds),
         primitives, primitive_us.
         """
-        frame = self._executions.frame
+        frame = self.executions.frame
         runs = only(frame[["definition", "signature", "duration_us"]], chosen)
         lines = (frame["end_at"] - frame["at"]).filter(chosen) // PLACES
-        ran = only(self._linked.by_execution, chosen).fill_null(0)
+        ran = only(self.linked.by_execution, chosen).fill_null(0)
         row = pl.Series("row", where(chosen))
         return runs.hstack([row, lines.clip(1).alias("records"), *ran])
 
@@ -182,7 +177,7 @@ class Costs:
             primitives=pl.col("primitives").max(),
             primitive_us=pl.col("primitive_us").tail(later).quantile(0.25, "linear"),
         )
-        kernels = self._executions.runs.definitions.select(
+        kernels = self.executions.runs.definitions.select(
             cheap=pl.col("kernel").is_in(cheap_kernels()),
             calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
         )
@@ -195,7 +190,7 @@ class Costs:
     @cached_property
     def _compiled(self) -> pl.Series:
         """The nodes that ran code of XLA's."""
-        return compiled_runs(self._executions)["definition"].drop_nulls().unique()
+        return compiled_runs(self.executions)["definition"].drop_nulls().unique()
 
     def _taking(self, price: Price) -> pl.DataFrame:
         """What later runs of nodes take: definition, runs, takes, log (µs), calls."""
@@ -223,9 +218,7 @@ class Costs:
     def _of_nodes(self, price: Price) -> pl.DataFrame:
         """The runs of nodes: row, work_us, steady_us."""
         runs, taking = self._node_runs, self._taking(price)
-        place = first_with(
-            taking["definition"].to_numpy(), self._executions.runs.definitions.height
-        )
+        place = first_with(taking["definition"].to_numpy(), self.executions.runs.definitions.height)
         taken = rows(taking.drop("definition"), place[runs["definition"].to_numpy()])
         runs = runs.drop("signature").hstack(taken)
         first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
@@ -237,7 +230,7 @@ class Costs:
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""
-        runs = self._runs(self._known & self._executions.frame["definition"].is_null())
+        runs = self._runs(self._known & self.executions.frame["definition"].is_null())
         log = price.quick * pl.col("records")
         work = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
         work = pl.min_horizontal(work, "duration_us")
@@ -250,15 +243,15 @@ class Costs:
         It waits for records of other threads, too. Of the time in which tf.data ran functions it is
         left what part of that their nodes would have taken; of the rest, all but its records.
         """
-        frame, of_data = self._executions.frame, self._executions.steps["flavour"] == "dataset"
+        frame, of_data = self.executions.frame, self.executions.steps["flavour"] == "dataset"
         is_wait = (
-            self._executions.signatures["op"].str.contains(NEXT)[frame["signature"]] & self._known
+            self.executions.signatures["op"].str.contains(NEXT)[frame["signature"]] & self._known
         )
         row = pl.Series("row", where(is_wait), dtype=pl.UInt32)
         waits = rows(frame[["signature", *_SPAN]], row).with_columns(row)
         runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])
         # Functions that fetch an element for another device wait (multi_device_iterator_ops.py).
-        fetches = self._executions.signatures["op"].str.contains(f"{NEXT}|^RemoteCall$")
+        fetches = self.executions.signatures["op"].str.contains(f"{NEXT}|^RemoteCall$")
         waits_itself = is_among(
             runs["step_row"], frame["step_row"].filter(fetches[frame["signature"]]).drop_nulls()
         )
@@ -294,7 +287,7 @@ class Costs:
         the last is the call's own, less its records; the thread waits for others there, so the
         pace of later calls goes by half of them.
         """
-        frame = self._executions.frame
+        frame = self.executions.frame
         called = rows(frame["call"], nodes["row"]).is_not_null()
         nodes = only(nodes, called & nodes["steady_us"].is_not_null())
         names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
@@ -311,7 +304,7 @@ class Costs:
             ended_at=pl.col("end_at").max(),
             busy=pl.col("duration_us").sum(),
         )
-        calls = looked_up(self._executions.calls.drop_nulls("duration_us"), ran, "call")
+        calls = looked_up(self.executions.calls.drop_nulls("duration_us"), ran, "call")
         begin, end, since, until = (
             of[name].to_numpy() for of in (runs, calls) for name in ("time", "end_time")
         )
@@ -336,12 +329,12 @@ class Costs:
 
     def _as_calibrated(self, times: np.ndarray) -> np.ndarray:
         """work_us and steady_us, such that later calls take what they took without a log."""
-        calls = self._executions.calls.select("row", "call", "name", clock=self.clock("name"))
+        calls = self.executions.calls.select("row", "call", "name", clock=self.clock("name"))
         calls = calls.with_columns(work_us=pl.Series(times[0])[calls["row"]].fill_nan(None))
         later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
         factor = pl.col("clock") / later.over(_unnumbered("name"))
         calls = calls.select("call", factor=pl.when(factor.is_finite()).then(factor))
-        frame = looked_up(self._executions.frame[["call", "duration_us"]], calls, "call")
+        frame = looked_up(self.executions.frame[["call", "duration_us"]], calls, "call")
         by = frame["factor"].fill_null(1).to_numpy()
         printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         scaled = times * by

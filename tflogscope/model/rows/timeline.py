@@ -5,6 +5,7 @@ Whatever shows, counts or judges executions takes its columns from here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
@@ -18,19 +19,15 @@ from tflogscope.model.executions.executions import Coded, Executions, taken, wit
 from tflogscope.model.links.linked import Linked
 
 
+@dataclass(eq=False, repr=False)
 class Timeline:
     """The executions of a run, with what the rules of causes, links and lines found out."""
 
-    def __init__(
-        self,
-        executions: Executions,
-        causes: Causes,
-        lines: PythonLines,
-        linked: Linked,
-        costs: Costs,
-    ) -> None:
-        self.executions, self.costs = executions, costs
-        self._causes, self._lines, self._linked = causes, lines, linked
+    executions: Executions
+    causes: Causes
+    lines: PythonLines
+    linked: Linked
+    costs: Costs
 
     def columns(self, *names: str, rows: pl.Series | None = None) -> pl.DataFrame:
         """Columns of executions, by their rows; of all of them if none are given.
@@ -50,7 +47,7 @@ class Timeline:
         if name in ("source", "line", "end_line"):
             return None, self._places[name]
         if name in ("primitives", "primitive_us"):
-            return None, self._linked.by_execution[name]
+            return None, self.linked.by_execution[name]
         return self._made[name] if name in self._made else self.executions.column(name)
 
     @cached_property
@@ -59,7 +56,7 @@ class Timeline:
 
     @cached_property
     def _made(self) -> dict[str, Coded]:
-        executions, causes, lines = self.executions, self._causes, self._lines
+        executions, causes, lines = self.executions, self.causes, self.lines
         codes, steps, frame = executions.asked, executions.steps["cause"], executions.frame
         stack = lines.of_executions
         own = holds(causes.named["own"])
