@@ -10,14 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.common.frames import (
-    among,
-    first_after,
-    holds,
-    last_before,
-    rows,
-    where,
-)
+from tflogscope.model.common.frames import among, first_after, holds, last_before, rows, where
 from tflogscope.model.common.names import function_columns
 from tflogscope.model.executions.executing import read_executing
 from tflogscope.model.executions.executions import Executions
@@ -44,20 +37,12 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
     begin, end = pl.col("begin"), pl.col("end_time")
     reached = end.cum_max().shift(1).over("thread", order_by="begin_at")
     return _with_begins(events, calls).select(
-        "row",
-        "at",
-        "name",
+        *("row", "at", "name", "thread", "call", "begin_at", "begin", "end_at"),
+        *("inside", "before"),
         **function_columns(pl.col("name")),
-        thread="thread",
-        call="call",
-        begin_at="begin_at",
-        begin="begin",
         executing="time",
-        end_at="end_at",
         end="end_time",
         status=pl.col("status").cast(pl.String),
-        inside="inside",
-        before="before",
         duration_us=pl.when(end >= begin).then(end - begin),
         nested=pl.col("inside").is_not_null() | holds(begin < reached),
     )
