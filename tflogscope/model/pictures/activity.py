@@ -122,9 +122,12 @@ def read_activity(
     shown_names = [*(SHORT_KINDS[kind] for kind in prepared), *names]
     edges = parts(first, last, columns(shown_names), _TICK)
     traced = _traced(run)
-    lanes = [_lane(group, name, part, edges, traced) for group, name, part in named]
-    lanes = [replace(lane, name=name) for lane, name in zip(lanes, names, strict=True)]
-    lanes = [*(_preparation(run, kind, edges) for kind in prepared), *lanes]
+    # What came before functions ran has no rows, so no gap ends at it.
+    before = [("", SHORT_KINDS[kind], _prepared(run, kind)) for kind in prepared]
+    lanes = [
+        replace(_lane(group, name, part, edges, traced), name=shown_name)
+        for (group, name, part), shown_name in zip([*before, *named], shown_names, strict=True)
+    ]
     if inner.height:
         lanes.append(_primitives(run, inner, edges))
     all_ = pl.concat([shown.select(_TIMES), inner.select(_TIMES)])
@@ -237,7 +240,7 @@ def _lane(group: str, name: str, part: pl.DataFrame, edges: Integers, traced: In
         total_us=float(open_time(begin[timed], end[timed], edges).sum() / 1000) if ended else None,
         busy_us=float(time.sum() / 1000),
         busy=(time / np.diff(edges)).tolist(),
-        begun=_counts(begin[~timed], edges).tolist(),
+        begun=np.bincount(_places(begin[~timed], edges), minlength=len(edges) - 1).tolist(),
         traced=np.unique(_places(marked, edges)).tolist(),
     )
 
@@ -248,16 +251,6 @@ def _places(times: Integers, edges: Integers) -> Integers:
     place = np.searchsorted(edges, inside, side="right") - 1
     places: Integers = np.minimum(place, len(edges) - 2)
     return places
-
-
-def _counts(times: Integers, edges: Integers) -> Integers:
-    counts: Integers = np.bincount(_places(times, edges), minlength=len(edges) - 1)
-    return counts
-
-
-def _preparation(run: Run, kind: str, edges: Integers) -> Lane:
-    """A lane of what came before functions ran. It has no rows, so no gap ends at it."""
-    return _lane("", SHORT_KINDS[kind], _prepared(run, kind), edges, np.zeros(0, np.int64))
 
 
 def _prepared(run: Run, kind: str) -> pl.DataFrame:

@@ -68,8 +68,5 @@ def of_function(name: str) -> pl.Expr:
 
     `name` is a function, one trace of it (`train_function_809`), or the name as logged.
     """
-    return (pl.col("function") == name) | (_trace() == name) | (pl.col("op") == name)
-
-
-def _trace() -> pl.Expr:
-    return pl.concat_str("function", "function_uid", separator="_")
+    trace = pl.concat_str("function", "function_uid", separator="_")
+    return (pl.col("function") == name) | (trace == name) | (pl.col("op") == name)
