@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -43,12 +43,6 @@ class Price(NamedTuple):
 
     quick: float
     usual: float
-
-
-@cache
-def cheap_kernels() -> list[str]:
-    """Kernels that do next to nothing (`grammars/costs.toml`)."""
-    return [kernel for row in packaged_toml("costs.toml")["cheap"] for kernel in row["kernels"]]
 
 
 @dataclass(eq=False, repr=False)
@@ -177,8 +171,12 @@ class Costs:
             primitives=pl.col("primitives").max(),
             primitive_us=pl.col("primitive_us").tail(later).quantile(0.25, "linear"),
         )
+        # Kernels that do next to nothing.
+        cheap = [
+            kernel for row in packaged_toml("costs.toml")["cheap"] for kernel in row["kernels"]
+        ]
         kernels = self.executions.runs.definitions.select(
-            cheap=pl.col("kernel").is_in(cheap_kernels()),
+            cheap=pl.col("kernel").is_in(cheap),
             calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
         )
         nodes = nodes.hstack(rows(kernels, nodes["definition"]))

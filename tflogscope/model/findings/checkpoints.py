@@ -31,7 +31,7 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         save=pl.col("op").str.contains(CHECKPOINTS), marked=marked
     ).with_columns(last=pl.col("marked").shift().over("thread"))
     written = holds(pl.col("marked") | pl.col("last"))
-    by_ops = _count_ops(spans)
+    by_ops = [int((spans["op"] == op).sum()) for op in ("SaveV2", "RestoreV2")]
     has_ops = max(by_ops) >= LEAST  # else Python writes .h5 and .keras files
     saved, restored = by_ops if has_ops else _count_files(evidence, spans)
     if max(saved, restored) < LEAST:
@@ -76,12 +76,6 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
     claims = [claim_spans(mine, gap=most_gap, op=most_op)]
     count = saved + restored
     yield Finding("checkpoints", subject, count, None, at.to_list(), facts, claims=claims)
-
-
-def _count_ops(spans: pl.DataFrame) -> tuple[int, int]:
-    """How often SaveV2 and RestoreV2 ran."""
-    saved, restored = (int((spans["op"] == op).sum()) for op in ("SaveV2", "RestoreV2"))
-    return saved, restored
 
 
 def _count_files(evidence: Evidence, spans: pl.DataFrame) -> tuple[int, int]:

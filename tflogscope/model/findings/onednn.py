@@ -14,14 +14,7 @@ from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.frames import (
-    holds,
-    is_among,
-    only,
-    row_with,
-    rows,
-    where,
-)
+from tflogscope.model.common.frames import holds, is_among, only, row_with, rows, where
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.findings.finding import (
     AVOIDABLE,
@@ -68,7 +61,10 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
 def _off(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that oneDNN would have run if it were on."""
     nodes = only(evidence.nodes, evidence.nodes["reason"] == "onednn-off")
-    eager = _eager_without(evidence, "onednn-off")
+    off = [number for number, rule in enumerate(RULES) if rule.reason == "onednn-off"]
+    kernels, eager = evidence.eager_kernel_of, evidence.eager
+    kept = kernels["dispatch"].filter(is_among(kernels["rule"], off))
+    eager = only(eager, (eager["kind"] == "op") & is_among(eager["dispatch"], kept))
     if nodes.is_empty() and eager.is_empty():
         return
     facts = {
@@ -86,13 +82,13 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     set_ = environment.get(_SWITCH) if isinstance(environment, dict) else None
     itself = next(iter(evidence.events.messages("python_setting")["value"]), None)
     set_ = set_ if itself is None else itself
-    off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
+    is_off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
     facts |= {
         "took": took,
         "isa": isa.removeprefix("Intel ") if isa and by_default else None,
-        "set": set_ if off else None,
+        "set": set_ if is_off else None,
         "itself": itself is not None,
-        "leads": off,
+        "leads": is_off,
     }
     time = None if by_default else took
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
@@ -116,14 +112,6 @@ def _time_of_later(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame)
     later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
     again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
     return total(pl.concat([later["cost"], again["cost"]]))
-
-
-def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
-    """Eager ops, rows of `Evidence.eager`, whose kernel stayed as it was for a reason."""
-    numbers = [number for number, rule in enumerate(RULES) if rule.reason == reason]
-    kernels, eager = evidence.eager_kernel_of, evidence.eager
-    kept = kernels["dispatch"].filter(is_among(kernels["rule"], numbers))
-    return only(eager, (eager["kind"] == "op") & is_among(eager["dispatch"], kept))
 
 
 def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
