@@ -149,11 +149,9 @@ def _at_one_time(one: _File, other: _File) -> bool:
 
 def _in_order(named: list[_File]) -> tuple[str, ...]:
     """See `Part.in_order`."""
-    times = [file.first for file in named if file.first is not None]
-    if times == sorted(times):
-        return ()
     timed = [file for file in named if file.first is not None]
-    return tuple(file.source.name for file in sorted(timed, key=lambda file: file.first or 0))
+    ordered = sorted(timed, key=lambda file: file.first or 0)
+    return tuple(file.source.name for file in ordered) if ordered != timed else ()
 
 
 def _why(group: list[_File], groups: list[list[_File]]) -> str:

@@ -45,13 +45,14 @@ def open_time(begin: Integers, end: Integers, edges: Integers) -> Integers:
     return np.diff(_time_before(np.sort(begin), np.sort(end), edges))
 
 
-def covered_within(begin: Integers, end: Integers, since: Integers, until: Integers) -> Integers:
-    """Return for each window, `since` to `until`, the time in which at least one interval is open.
+def covered_within(intervals: pl.DataFrame, windows: pl.DataFrame) -> pl.Series:
+    """Return for each window the time in which at least one interval is open.
 
-    Windows may overlap. What runs at the same time counts once.
+    Frames of begins and ends. Windows may overlap. What runs at the same time counts once.
     """
+    (begin, end), (since, until) = (map(pl.Series.to_numpy, of) for of in (intervals, windows))
     begin, end = union(begin, end)
-    return _time_before(begin, end, until) - _time_before(begin, end, since)
+    return pl.Series(_time_before(begin, end, until) - _time_before(begin, end, since))
 
 
 def newly_covered(begin: pl.Expr, end: pl.Expr, *keys: str) -> pl.Expr:

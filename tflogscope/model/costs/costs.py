@@ -265,10 +265,8 @@ class Costs:
         span = float(steps.select((pl.col("end_time") - pl.col("time")).sum()).item())
         share = min(float(steps["steady_us"].sum()) / max(span, 1.0), 1.0)
         in_steps, lines = (
-            pl.Series(
-                covered_within(*(of[name].to_numpy() for of in (steps, waits) for name in ends))
-            )
-            for ends in (("time", "end_time"), ("at", "end_at"))
+            covered_within(steps[ends], waits[ends])
+            for ends in (["time", "end_time"], ["at", "end_at"])
         )
         rest = pl.col("end_time") - pl.col("time") - in_steps
         records = (pl.col("end_at") - pl.col("at") - lines) // PLACES
@@ -303,10 +301,8 @@ class Costs:
             busy=pl.col("duration_us").sum(),
         )
         calls = looked_up(self.executions.calls.drop_nulls("duration_us"), ran, "call")
-        begin, end, since, until = (
-            of[name].to_numpy() for of in (runs, calls) for name in ("time", "end_time")
-        )
-        together = pl.Series("together", covered_within(begin, end, since, until))
+        times = ["time", "end_time"]
+        together = covered_within(runs[times], calls[times]).alias("together")
         side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
         in_nodes = (
             pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("steady_us")

@@ -13,7 +13,7 @@ import polars as pl
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
-from tflogscope.model.common.frames import Integers, holds, is_among, last_before, only, rows
+from tflogscope.model.common.frames import holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING
 from tflogscope.model.common.once import once
@@ -183,12 +183,11 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     ).collect()
 
 
-def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
-    """When Python code of tf.data ran: begins and ends."""
+def python_of_data(evidence: Evidence) -> pl.DataFrame:
+    """When Python code of tf.data ran: time, end_time."""
     ran = evidence.executions.python_code.drop_nulls(["step_row", "end_time"])
     of_data = rows(evidence.executions.steps["flavour"], ran["step_row"]) == "dataset"
-    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
-    return begin, end
+    return only(ran[["time", "end_time"]], of_data)
 
 
 @once
@@ -205,7 +204,7 @@ def measure_gaps(evidence: Evidence) -> pl.DataFrame:
         inside=pl.col("wall_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
     gaps = read_gaps(evidence).steady
-    held = covered_within(*python_of_data(evidence), *_windows(gaps))
+    held = covered_within(python_of_data(evidence), gaps[["last_end", "begin"]])
     per = (
         gaps.lazy()
         .with_columns(held=held)
@@ -322,23 +321,20 @@ def _with_making(evidence: Evidence, spans: pl.DataFrame) -> pl.DataFrame:
 
     The log's own stack traces are left out.
     """
-
-    def within(work: pl.DataFrame, begin: str, end: str, mine: pl.DataFrame) -> Integers:
-        of_thread = work.filter(thread=mine["thread"][0]).drop_nulls([begin, end])
-        since, until = mine["since"].to_numpy(), mine["begin"].to_numpy()
-        return covered_within(of_thread[begin].to_numpy(), of_thread[end].to_numpy(), since, until)
+    spans_made = evidence.instantiations.spans.select("thread", "time", "end_time")
+    traced = read_stack_traces(evidence.events).select("thread", "since", "until")
 
     def made(mine: pl.DataFrame) -> pl.DataFrame:
-        kernels = within(evidence.instantiations.spans, "time", "end_time", mine)
-        traces = within(read_stack_traces(evidence.events), "since", "until", mine)
-        return mine.with_columns(made=pl.Series(kernels - traces, dtype=pl.Float64).clip(0))
+        kernels, traces = (
+            covered_within(
+                work.filter(thread=mine["thread"][0]).drop_nulls()[:, 1:], mine[["since", "begin"]]
+            )
+            for work in (spans_made, traced)
+        )
+        return mine.with_columns(made=(kernels - traces).cast(pl.Float64).clip(0))
 
     parts = [made(mine) for mine in spans.partition_by("thread", maintain_order=True)]
     return pl.concat(parts) if parts else spans.with_columns(made=pl.lit(0.0))
-
-
-def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers]:
-    return gaps["last_end"].to_numpy(), gaps["begin"].to_numpy()
 
 
 def _filled(ops: pl.DataFrame, gaps: pl.DataFrame, made: float) -> dict[str, Any]:

@@ -286,15 +286,13 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
     wait than the code runs.
     """
     loop = evidence.loops
-    ran = covered_within(
-        *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
-    )
+    ran = covered_within(python_of_data(evidence), loop[["since", "end"]])
     gap, excess = (
         (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
         for name in ("gap", "work_us")
     )
     excess = pl.when(pl.col("op").str.contains(NEXT)).then("work_us").otherwise(excess)
-    more = loop.select("thread", "since", "end", us=gap + excess, ran=pl.Series(ran))
+    more = loop.select("thread", "since", "end", us=gap + excess, ran=ran)
     more = more.filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
         more = more.with_columns(us=pl.min_horizontal("us", "ran"))

@@ -162,8 +162,7 @@ def _waits_of_service(
 def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> Finding:
     traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
     every = pl.concat([builds[["begin", "end"]].head(1), again[["begin", "end"]]])
-    windows = every["begin"].to_numpy(), every["end"].to_numpy()
-    of_build = covered_within(*windows, traces["begin"].to_numpy(), traces["end"].to_numpy())
+    of_build = covered_within(every, traces[["begin", "end"]])
     called = pl.col("python_function").is_in(builds["called"].head(1).implode())
     keras = _keras_method(evidence.calls.filter(called), evidence)
     waits = _waits_of_service(evidence, builds, again)

@@ -244,7 +244,7 @@ class _Thread:
         # In a server no Python of a user's runs: between requests it waits for them.
         between = {"python": "remote-wait"} if serves(self._of.events) else {}
         middle = (edges[:-1] + edges[1:]) // 2
-        in_loop = covered_within(*self._loops, middle, middle + 1) > 0
+        in_loop = covered_within(self._loops, pl.DataFrame([middle, middle + 1])) > 0
         frame = pl.DataFrame(
             {
                 "thread": pl.repeat(
@@ -348,8 +348,8 @@ class _Thread:
         )
 
     @cached_property
-    def _loops(self) -> tuple[Integers, Integers]:
-        """When the thread was in a loop: begins and ends of its ops with the gaps before them.
+    def _loops(self) -> pl.DataFrame:
+        """When the thread was in a loop: since and end of its ops with the gaps before them.
 
         The first trace and call of a Python function are of no loop (threads that call at once each
         instantiate the function), nor are those of a trace that the program comes back to after
@@ -392,10 +392,9 @@ class _Thread:
         later = spans.filter(pl.col("at") > self._prepared())
         spans = later if later["is_call"].any() else spans
         spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
-        since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
-        of_tracing = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
-        kept = where(pl.Series(of_tracing == 0) & ~is_among(spans["at"], first))
-        return since[kept], end[kept]
+        of_loop = spans[["since", "end"]]
+        of_tracing = covered_within(made[["begin", "end"]], of_loop)
+        return only(of_loop, (of_tracing == 0) & ~is_among(spans["at"], first))
 
     def _prepared(self) -> int:
         """Up to where the thread makes variables and data, a few or hundreds of each: -1, nowhere.
