@@ -65,12 +65,14 @@ def among(column: pl.Expr, values: pl.Series) -> pl.Expr:
     return column.is_in(pl.lit(values).implode())
 
 
-def looked_up(frame: pl.DataFrame, table: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
+def looked_up(
+    frame: pl.DataFrame, table: pl.DataFrame, on: str | list[str], *, nulls_equal: bool = False
+) -> pl.DataFrame:
     """The frame with the other columns of a table that has each value of `on` once at most.
 
     Columns are null where the table has no such row.
     """
-    return frame.join(table, on=on, how="left", maintain_order="left")
+    return frame.join(table, on=on, how="left", maintain_order="left", nulls_equal=nulls_equal)
 
 
 def first_of_each(frame: pl.DataFrame, keys: str | list[str]) -> pl.DataFrame:

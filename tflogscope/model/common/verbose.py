@@ -13,6 +13,7 @@ from tflogscope.events.onednn import MKL_EVENT
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.figures import rounded
+from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.once import once
 
 MADE = r"^create(?::cache_(?:miss|hit))?$"  # one inside another is in the time of that
@@ -119,7 +120,7 @@ def _failed(primitives: pl.DataFrame, refused: pl.DataFrame) -> pl.DataFrame:
     if done.is_empty():  # as with ONEDNN_VERBOSE=dispatch, which has no other lines
         return refused.clear()
     last = done.group_by(*keys).agg(done_at=pl.col("at").max())
-    joined = described.join(last, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    joined = looked_up(described, last, keys, nulls_equal=True)
     left = joined.filter(pl.col("done_at").is_null() | (pl.col("done_at") < pl.col("at")))
     return left.join(_nested(described, done), on="row", how="anti").select(refused.columns)
 
@@ -145,7 +146,7 @@ def _open(primitives: pl.DataFrame) -> pl.DataFrame:
     ended = lines.filter(pl.col("event").str.contains(_DONE))
     counts = ended.group_by(keys).agg(ends=pl.len())
     begun = begun.with_columns(number=pl.int_range(pl.len()).over(keys))
-    left = begun.join(counts, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    left = looked_up(begun, counts, keys, nulls_equal=True)
     left = left.filter(pl.col("number") >= pl.col("ends").fill_null(0))
     return left.select("event", "primitive", "implementation", "problem", "at")
 

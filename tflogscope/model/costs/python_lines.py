@@ -13,7 +13,15 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.common.figures import known_sum, rounded
-from tflogscope.model.common.frames import first_of_each, holds, only, row_with, rows, where
+from tflogscope.model.common.frames import (
+    first_of_each,
+    holds,
+    looked_up,
+    only,
+    row_with,
+    rows,
+    where,
+)
 from tflogscope.model.common.names import function_columns, on_mesh
 from tflogscope.model.costs.costs import Costs
 from tflogscope.model.executions.executions import Executions, with_places
@@ -200,13 +208,8 @@ class PythonLines:
         nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
         texts = nodes.cast({pl.Categorical: pl.String})
         row = self.of_nodes(texts["name"], texts["node"])
-        stacks = ran.join(
-            nodes.select("definition", "name", row=row),
-            on=["definition", "name"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
+        key = ["definition", "name"]
+        stacks = looked_up(ran, nodes[key].with_columns(row=row), key, nulls_equal=True)
         eager = self.of_dispatches[frame["dispatch"]]
         return pl.select(pl.coalesce(eager, stacks["row"])).to_series()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.events.scan import SourceSpan
-from tflogscope.model.common.frames import only
+from tflogscope.model.common.frames import looked_up, only
 from tflogscope.model.common.names import PYTHON_OP, PYTHON_OPS, function_columns
 from tflogscope.model.executions.dispatches import Dispatches
 from tflogscope.model.executions.node_runs import FOLDING_STEP, NodeRuns
@@ -166,9 +166,7 @@ class Executions:
             pl.col("thread") == pl.col("on"),
         )
         inside = inside.sort("begin").unique("dispatch", keep="last", maintain_order=True)
-        placed = eager.select("dispatch").join(
-            inside.select("dispatch", "around"), on="dispatch", how="left", maintain_order="left"
-        )
+        placed = looked_up(eager[["dispatch"]], inside[["dispatch", "around"]], "dispatch")
         return placed["around"].cast(pl.UInt32)
 
     # ---- what is known of each -----------------------------------------------------------------

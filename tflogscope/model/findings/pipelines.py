@@ -70,9 +70,7 @@ def _built(evidence: Evidence) -> pl.DataFrame:
         reader=pl.col("op").filter(~pl.col("makes")).last(),
         end=end.otherwise(pl.col("begin").last()),
     )
-    built = built.drop_nulls("reader").join(
-        counts, on=["thread", "number"], how="left", maintain_order="left"
-    )
+    built = looked_up(built.drop_nulls("reader"), counts, ["thread", "number"])
     ops = pl.when(pl.col("ops").list.len() > 0).then("ops")
     built = built.with_columns(
         pl.col("elements", "calls").fill_null(0),
@@ -89,7 +87,7 @@ def _without_source(built: pl.DataFrame) -> pl.DataFrame:
     first = counts.filter(len=1).join(of_loop, on="thread").filter(longer)
     longest = pl.col("kept").sort_by(pl.col("kept").str.len_chars()).last()
     first = first.group_by("thread", "pipeline").agg(longest)
-    built = built.join(first, on=["thread", "pipeline"], how="left", maintain_order="left")
+    built = looked_up(built, first, ["thread", "pipeline"])
     pipeline = pl.coalesce("kept", "pipeline")
     count = (pipeline.str.count_matches(" ") + 1).fill_null(1)
     return built.with_columns(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tflogscope.model.common.frames import Integers
+from tflogscope.model.common.frames import Integers, first_of_each
 from tflogscope.model.common.intervals import covered, gaps, open_time, parts
 from tflogscope.model.slices.preparations import SHORT_KINDS
 
@@ -220,9 +220,7 @@ def _traced(run: Run) -> Integers:
     is_call = slices.texts.select(pl.col("kind") == "call").to_series()
     calls = slices.frame.filter(is_call.gather(slices.frame["text"])).sort("row")
     names_of = slices.texts.select("op", *names).select(pl.all().gather(calls["text"]))
-    first = (
-        calls.select("begin_ns").hstack(names_of).unique("op", keep="first", maintain_order=True)
-    )
+    first = first_of_each(calls[["begin_ns"]].hstack(names_of), "op")
     return first.join(made, on=names, how="semi", nulls_equal=True)["begin_ns"].to_numpy()
 
 

@@ -6,12 +6,10 @@ none of its nodes ran. Times are sums: what ran at the same time on several thre
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
-from tflogscope.model.common.frames import Integers
+from tflogscope.model.common.frames import Integers, first_of_each, looked_up
 from tflogscope.model.common.intervals import newly_covered
 from tflogscope.model.slices.slices import Slices
 
@@ -27,18 +25,13 @@ def own_times(slices: Slices) -> pl.DataFrame:
     kinds = slices.texts.select("kind", "mode", "stack")
     frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
     is_call = pl.col("kind") == "call"
-    kept: dict[str, Any] = {"how": "left", "maintain_order": "left"}
-    measured = frame.with_columns(own_ns=_own_ns(frame)).join(_in_nodes(frame), on="call", **kept)
+    measured = looked_up(frame.with_columns(own_ns=_own_ns(frame)), _in_nodes(frame), "call")
     took = pl.col("end_ns") - pl.col("begin_ns") - pl.col("in_nodes").fill_null(0)
-    around = (
-        frame.filter(is_call)
-        .select("call", around="stack")
-        .unique("call", keep="first", maintain_order=True)
-    )
+    around = first_of_each(frame.filter(is_call).select("call", around="stack"), "call")
     own = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
     lasted = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
     worked = (pl.col("work_us") / lasted).fill_nan(0)
-    timed = measured.join(around, on="call", **kept).select(
+    timed = looked_up(measured, around, "call").select(
         "text",
         stack=pl.coalesce("stack", "around"),
         us=own.round().cast(pl.Int64),

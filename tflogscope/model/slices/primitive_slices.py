@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.common.frames import ranks
+from tflogscope.model.common.frames import looked_up, ranks
 from tflogscope.model.slices.lanes import assign_lanes
 
 _COLUMNS = (
@@ -73,7 +73,7 @@ def primitive_slices(
         op_begin=pl.col("begin") * 1000,
         op_end=pl.col("end") * 1000,
     )
-    joined = lines.join(homes, on="row", how="left", maintain_order="left")
+    joined = looked_up(lines, homes, "row")
     has_op = pl.col("track").is_not_null()
     first_track = int(ops["track"].to_numpy().max()) + 1 if ops.height else 0
     inside = _inside(joined.filter(has_op)).select(*_COLUMNS)
