@@ -20,6 +20,7 @@ from tflogscope.model.common.frames import (
     alike,
     among,
     begins,
+    first_case,
     holds,
     last_before,
     looked_up,
@@ -35,6 +36,7 @@ from tflogscope.model.executions.instantiations import Instantiations
 from tflogscope.model.executions.node_runs import FOLDING_STEP, NodeRuns
 
 _FOREVER = np.iinfo(np.int64).max
+_FLAVOURS = {"dataset-function": "dataset", "session": "other"}  # by causes
 _DEFINITION = ["node", "op", "attributes", "inputs"]
 
 
@@ -57,24 +59,17 @@ def read_steps(
         name=match.name, run=match.run, call=_calls_of(steps["at"].to_numpy(), called, match.run)
     )
     lone = pl.col("run") < 0
-    cause = (
-        pl.when(pl.col("step") == FOLDING_STEP)
-        .then(pl.lit("constant-folding"))
-        # Sessions count their steps from 1 (common_runtime/direct_session.cc); the eager runtime
-        # draws them at random with the top bit set.
-        .when(lone & (pl.col("step") >= 0))
-        .then(pl.lit("session"))
-        .when(lone & ~holds(among(pl.col("name"), called["function"])))
-        .then(pl.lit("dataset-function"))
+    cause = first_case(
+        {
+            "constant-folding": pl.col("step") == FOLDING_STEP,
+            # Sessions count their steps from 1 (common_runtime/direct_session.cc); the eager
+            # runtime draws them at random with the top bit set.
+            "session": lone & (pl.col("step") >= 0),
+            "dataset-function": lone & ~holds(among(pl.col("name"), called["function"])),
+        }
     )
     names = function_columns(pl.col("name"))
-    flavour = (
-        pl.when(cause == "dataset-function")
-        .then(pl.lit("dataset"))
-        .when(cause == "session")
-        .then(pl.lit("other"))
-        .otherwise(names["flavour"].fill_null("other"))
-    )
+    flavour = cause.replace_strict(_FLAVOURS, default=names["flavour"].fill_null("other"))
     return steps.select(
         "step", "at", "last_at", "name", "call", cause=cause, **(names | {"flavour": flavour})
     )

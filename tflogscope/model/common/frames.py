@@ -8,7 +8,7 @@ except for one to encode each key column of strings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -58,6 +58,12 @@ def is_among(numbers: pl.Series, wanted: pl.Series | Integers | Sequence[int]) -
 def holds(condition: _Column) -> _Column:
     """A condition that is false where it isn't known."""
     return condition.fill_null(value=False)
+
+
+def first_case(cases: Mapping[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
+    """The name of the first condition that holds."""
+    named = (pl.when(condition).then(pl.lit(name)) for name, condition in cases.items())
+    return pl.coalesce(*named, pl.lit(otherwise, pl.String))
 
 
 def among(column: pl.Expr, values: pl.Series) -> pl.Expr:

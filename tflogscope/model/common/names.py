@@ -7,6 +7,7 @@ import polars as pl
 from tflogscope.grammar.onednn_ops import OPS
 from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
+from tflogscope.model.common.frames import first_case
 
 # python/eager/polymorphic_function: `__inference_NAME_UID`; UID is ops.uid(), process-wide.
 # A backward function that runs under the eager tape is `__inference___backward_NAME_UID1_UID2`.
@@ -103,20 +104,17 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
     kind = full.str.extract(_FUNCTION, 1)
     name = full.str.extract(_FUNCTION, 2)
     backward = name.str.extract(_BACKWARD, 1)
-    flavour = (
-        pl.when(backward.is_not_null() | (kind == "backward"))
-        .then(pl.lit("backward"))
-        .when(name.str.starts_with(DATASET))
-        .then(pl.lit("dataset"))
-        .when(kind.is_not_null())
-        .then(kind)
-        .when(full.is_not_null())
-        .then(pl.lit("other"))
+    flavour = first_case(
+        {
+            "backward": backward.is_not_null() | (kind == "backward"),
+            "dataset": name.str.starts_with(DATASET),
+        }
     )
+    other = pl.when(full.is_not_null()).then(pl.lit("other"))
     return {
         "function": pl.coalesce(backward, name, full),
         "function_uid": full.str.extract(_FUNCTION, 3).cast(pl.Int64, strict=False).cast(pl.UInt64),
-        "flavour": flavour,
+        "flavour": pl.coalesce(flavour, kind, other),
     }
 
 
@@ -137,15 +135,12 @@ def is_rewritten(kernel: pl.Expr) -> pl.Expr:
 
 def rewrite_of_kernel(kernel: pl.Expr) -> pl.Expr:
     """Return what made a kernel, from its name: `none`, `layout`, `remapper` or a plug-in's id."""
-    by_plugin = [
-        pl.when(kernel.str.contains(plugin.pattern)).then(pl.lit(plugin.id)) for plugin in REWRITERS
-    ]
-    return pl.coalesce(
-        pl.when(kernel.is_in(REMAPPER_KERNELS)).then(pl.lit("remapper")),
-        pl.when(kernel.str.starts_with("_Mkl")).then(pl.lit("layout")),
-        *by_plugin,
-        pl.lit("none"),
-    )
+    by_onednn = {
+        "remapper": kernel.is_in(REMAPPER_KERNELS),
+        "layout": kernel.str.starts_with("_Mkl"),
+    }
+    by_plugin = {plugin.id: kernel.str.contains(plugin.pattern) for plugin in REWRITERS}
+    return first_case(by_onednn | by_plugin, "none")
 
 
 def op_of_kernel(kernel: pl.Expr) -> pl.Expr:

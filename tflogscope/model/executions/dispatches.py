@@ -19,6 +19,7 @@ from tflogscope.model.common.frames import (
     Integers,
     alike,
     among,
+    first_case,
     first_with,
     holds,
     last_before,
@@ -224,22 +225,14 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
     # Before 2.11 only its component says when a call is over; compiled as a whole, it has none.
     silent = pl.col("is_call") & pl.col("run_at").is_null() & pl.lit(leaving.is_empty())
     prints_ends = end_at.is_not_null().any().over("is_call") & ~silent & ~pl.col("remote")
-    status = (
-        pl.when(failed)
-        .then(pl.lit("failed"))
-        .when(end_at.is_not_null())
-        .then(pl.lit("done"))
-        .when(prints_ends)
-        .then(pl.lit("unfinished"))
-        .otherwise(pl.lit("unknown"))
-    )
+    ended = {"failed": failed, "done": end_at.is_not_null(), "unfinished": prints_ends}
     return eager.select(
         *executing.columns,
         "dispatch",
         "exit",
         end_at=end_at,
         end_time=pl.coalesce(by_exit.then("exit_time"), "ended", "exit_time"),
-        status=status,
+        status=first_case(ended, "unknown"),
     )
 
 
@@ -263,15 +256,12 @@ def _with_kernels(eager: pl.DataFrame) -> pl.DataFrame:
     """Add call, and op, kernel and rewrite: by the registry (`_MklX`, `_ZenX`) or in the wrap."""
     by_registry = pl.col("name").str.starts_with("_Mkl")
     by_wrap = ~by_registry & holds(pl.col("inside").str.starts_with("_Mkl"))
+    rewrite = first_case({"eager": by_registry, "wrapped": by_wrap})
     number = pl.col("is_call").cum_sum().cast(pl.UInt32) - 1
     return eager.select(
         pl.exclude("inside"),
         op=op_of_kernel(on_mesh(pl.col("name"))),
         kernel=pl.when(by_wrap).then("inside").otherwise(on_mesh(pl.col("name"))),
-        rewrite=pl.when(by_registry)
-        .then(pl.lit("eager"))
-        .when(by_wrap)
-        .then(pl.lit("wrapped"))
-        .otherwise(rewrite_of_kernel(pl.col("name"))),
+        rewrite=pl.coalesce(rewrite, rewrite_of_kernel(pl.col("name"))),
         call=pl.when("is_call").then(number),
     )
