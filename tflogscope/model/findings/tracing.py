@@ -83,12 +83,8 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
     )
     # TensorFlow counts by the code of a function, which several functions may share.
-    warned = retrace_warnings(evidence.events).join_asof(
-        firsts.select("at", "function", "python_function").sort("at"),
-        on="at",
-        by="function",
-        check_sortedness=False,
-    )
+    warnings, keys = retrace_warnings(evidence.events), ["at", "function"]
+    warned = rows(firsts["python_function"], last_before(warnings[keys], firsts[keys]))
     for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
         "python_function"
     ):
@@ -96,8 +92,8 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         if _is_of_library(why, traces):
             continue
         function = str(traces["function"][0])
-        warnings = warned.filter(python_function=traces["python_function"][0]).height
-        yield _again(evidence, traces, function, {**why, "why": why, "warnings": warnings})
+        count = int((warned == traces["python_function"][0]).sum())
+        yield _again(evidence, traces, function, {**why, "why": why, "warnings": count})
 
 
 def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import cause_grammar
-from tflogscope.model.common.frames import Integers, holds, is_among
+from tflogscope.model.common.frames import Integers, holds, is_among, last_before, rows
 from tflogscope.model.common.names import CHECKPOINTS, NEXT
 from tflogscope.model.costs.costs import COLD, Price
 
@@ -116,19 +116,12 @@ def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
     computed, and waited, the rest of it. Both are 0 where that gap is short, for `record` writes
     nothing there; empty where the log doesn't say it.
     """
-    records = events.messages("python_computed").select(
-        "computed", said_at="at", thread=pl.col("os_thread").cast(pl.Int64)
-    )
+    records = events.messages("python_computed")
     if records.is_empty() or spans.is_empty():
         return spans.clear()
     spans = spans.with_columns(last_at=pl.col("at").shift().over("thread")).sort("at")
-    spans = spans.join_asof(
-        records.sort("said_at"),
-        left_on="at",
-        right_on="said_at",
-        by="thread",
-        check_sortedness=False,
-    )
+    last = last_before(spans[["at", "thread"]], records[["at", "os_thread"]])
+    spans = spans.hstack(rows(records.select("computed", said_at="at"), last))
     of_gap = pl.col("said_at") > pl.col("last_at")
     computed = pl.when(of_gap).then(pl.min_horizontal("computed", "gap"))
     waited = (pl.col("gap") - computed).fill_null(0.0)
