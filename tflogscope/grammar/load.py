@@ -43,8 +43,9 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
 _OF_THE_MODEL = {
-    *("benchdnn.toml", "causes.toml", "costs.toml", "endings.toml", "ledger.toml", "ops.toml"),
-    *("reasons.toml", "record.toml", "redact.toml", "repairs.toml", "sentences", "tables.toml"),
+    *("benchdnn.toml", "causes.toml", "costs.toml", "endings.toml", "functions.toml"),
+    *("ledger.toml", "ops.toml", "reasons.toml", "record.toml", "redact.toml", "repairs.toml"),
+    *("sentences", "tables.toml"),
 }
 _ENVELOPES = "envelopes.toml"  # read when a log has something around its records
 

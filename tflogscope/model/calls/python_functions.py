@@ -18,6 +18,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.times import DAY_US
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import among, looked_up
 from tflogscope.model.common.names import PLUMBING_OPS, function_columns
@@ -25,26 +26,12 @@ from tflogscope.model.common.names import PLUMBING_OPS, function_columns
 _ALIKE = threshold("python-function.alike_share")
 _ROUNDS = 64  # groups of traces of one name; what is left then is taken as functions of their own
 
-# Functions that TensorFlow makes for itself: name, what names of nodes in it have ("": any), and
-# where it is made. A function of the program may have the name and such nodes, so the place of the
-# definition counts where `record` wrote it down.
-_MULTI_DEVICE = "python/data/ops/multi_device_iterator_ops.py"
+_FUNCTIONS = packaged_toml("functions.toml")
 PFOR = "python/ops/parallel_for/control_flow_ops.py"
 """Called eagerly, pfor makes a tf.function anew each time, so that it is traced each time."""
-_OWN = (
-    ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
-    ("_jvp_relaxed_shapes", "", "python/eager/forwardprop.py"),
-    ("_jvp_exact_shapes", "", "python/eager/forwardprop.py"),
-    ("_jvp_helper_wrapper", "", "python/eager/forwardprop.py"),  # until 2.10
-    *(
-        (f"_{where}{what}_func", "", _MULTI_DEVICE)
-        for where in ("", "remote_")
-        for what in ("init", "next", "finalize")
-    ),
-    # pfor's converters name their nodes `…/pfor/…` (python/ops/parallel_for/pfor.py, PFor.convert).
-    ("f", "/pfor/", PFOR),
+OWN_FUNCTIONS = tuple(
+    name for own in _FUNCTIONS["own"] if "nodes" not in own for name in own["names"]
 )
-OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
 
 _IN_PACKAGE = r"/(?:site|dist)-packages/"
@@ -57,20 +44,10 @@ GRADIENT = "gradient_tape/"
 # saved_model/signature_serialization.py, function_deserialization.py: functions that a save or a
 # load makes. None but restored_function_body is ever traced again, and that is a name of them all.
 _LOADED = r"^(?:signature_wrapper_|restored_function_body$)"
-KERAS_PREDICT = ("predict_function", "one_step_on_data_distributed", "multi_step_on_data")
-"""Those of `predict`, which may not drop a smaller last batch."""
-KERAS_STEPS = (
-    "train_function",
-    "test_function",
-    "one_step_on_iterator",
-    "multi_step_on_iterator",
-    "one_step_on_data",
-    *KERAS_PREDICT,
-)
-"""Functions that Keras's loops call. Between two calls only callbacks run code of the program.
-
-Keras 2 engine/training.py, make_train_function and its like; Keras 3 backend/tensorflow/trainer.py.
-"""
+KERAS_PREDICT: tuple[str, ...] = (*_FUNCTIONS["keras"]["predict"],)
+"""Those of `predict`."""
+KERAS_STEPS = (*_FUNCTIONS["keras"]["train_and_test"], *KERAS_PREDICT)
+"""Functions that Keras's loops call."""
 
 
 def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
@@ -208,13 +185,13 @@ def _made_by(named: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) ->
     `signatures` are those that `record` wrote down.
     """
     defined = pl.lit(signatures).str.json_path_match("$[0][0]")
-    functions = named["function"].to_list()
+    functions = {*named["function"]}
     made_by = pl.lit(None, pl.String)
-    for function, part, file in _OWN:
-        is_own = pl.col("function") == function
-        if part and function in functions:
-            inside = nodes.filter(pl.col("node").str.contains(part, literal=True))["name"]
+    for own in _FUNCTIONS["own"]:
+        is_own = pl.col("function").is_in(own["names"])
+        if "nodes" in own and not functions.isdisjoint(own["names"]):
+            inside = nodes.filter(pl.col("node").str.contains(own["nodes"], literal=True))["name"]
             marked = pl.col("name").is_in(inside.implode())
-            is_own &= pl.coalesce(defined.str.ends_with(file), marked)
-        made_by = pl.when(is_own).then(pl.lit(file)).otherwise(made_by)
+            is_own &= pl.coalesce(defined.str.ends_with(own["file"]), marked)
+        made_by = pl.when(is_own).then(pl.lit(own["file"])).otherwise(made_by)
     return made_by.alias("made_by")
