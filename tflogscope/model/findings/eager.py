@@ -320,15 +320,16 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
+        calls = evidence.calls.filter(function=function)["call"]
         claims, waits = list[pl.DataFrame](), function == waited_for
         if time is not None:
-            time = max(time - _time_of_stack_traces(evidence, function), 0.0)
+            time = max(time - _time_of_stack_traces(evidence, calls), 0.0)
             if function == waited_for:
                 claims = claim_waits(evidence, avoidable_wait(evidence))
             elif here["flavour"][0] == "dataset":  # the step waits for no more than it waits
                 claims = claim_waits(evidence, min(time, total_wait(evidence)))
             else:
-                claims = [_claim_calls(evidence, function, time)]
+                claims = [_claim_calls(evidence, calls, time)]
             if function == slowest:
                 earlier, claims = claims, claim_held_up(evidence, claims)
                 waits |= claims is not earlier
@@ -338,7 +339,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         facts = {
             "runs": runs,
             "inside": inside.height,
-            "called": _called(evidence, function),
+            "called": int(is_among(evidence.calls["inside"], calls).sum()),
             "generator": function == _FROM_GENERATOR,
             "wait": AVOIDABLE if waits else None,
             "took": time or None,
@@ -347,27 +348,18 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         yield Finding("py-function", function, runs, None, at, facts, claims=claims)
 
 
-def _claim_calls(evidence: Evidence, function: str, time: float) -> pl.DataFrame:
-    """Claim what Python code took in the calls of a function, as much of each as it ran in it."""
-    calls = evidence.calls.filter(function=function)["call"]
+def _claim_calls(evidence: Evidence, calls: pl.Series, time: float) -> pl.DataFrame:
+    """Claim what Python code took in calls of a function, as much of each as it ran in it."""
     ran = evidence.executions.python_code.drop_nulls(["definition", "call", "duration_us"])
     ran = only(ran, is_among(ran["call"], calls))
     claim = claim_in_calls(evidence, ran.group_by("call").agg(us=pl.col("duration_us").sum()))
     return claim.with_columns(us=time * pl.col("us") / pl.col("us").sum())
 
 
-def _time_of_stack_traces(evidence: Evidence, function: str) -> float:
-    """Time for the log's own stack traces in what Python code asked for inside a function."""
-    around = evidence.calls["call"].filter(evidence.calls["function"] == function)
+def _time_of_stack_traces(evidence: Evidence, calls: pl.Series) -> float:
+    """Time for the log's own stack traces in what Python code asked for inside of calls."""
     traces = stack_traces_of_calls(evidence.events, evidence.executions)
-    return float(traces["took"].filter(is_among(traces["around"], around)).sum())
-
-
-def _called(evidence: Evidence, function: str) -> int:
-    """How many calls the Python code asked for, whose time is in its own."""
-    calls = evidence.calls
-    around = calls["call"].filter(calls["function"] == function)
-    return int(is_among(calls["inside"], around).sum())
+    return float(traces["took"].filter(is_among(traces["around"], calls)).sum())
 
 
 def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFrame) -> Finding:

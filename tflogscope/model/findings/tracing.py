@@ -44,18 +44,6 @@ _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
-# What is known of an argument that has a value of another kind than before.
-_OF_STATE = {
-    "name",
-    "values",
-    "none",
-    "defined",
-    "xla",
-    "predicts",
-    "keras",
-    "batched",
-    "signature",
-}
 _LATER = ~pl.col("python_function").is_first_distinct()
 _SHAPES = r"_handle_shapes=(\[.*?\])(?:, \w+=|$)"  # of a variable that a function gets
 _LEAST_PART = threshold("first-call.least_part")
@@ -89,7 +77,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         "python_function"
     ):
         why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
-        if _is_of_library(why, traces):
+        if why.pop("of_library", False):
             continue
         function = str(traces["function"][0])
         count = int((warned == traces["python_function"][0]).sum())
@@ -116,16 +104,6 @@ def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
     for at_line in again.partition_by("python", maintain_order=True):
         later = ~pl.struct(alike).is_first_distinct()
         yield _again(evidence, at_line, "the model", {"models": at_line["models"].max()}, later)
-
-
-def _is_of_library(why: dict[str, Any], traces: pl.DataFrame) -> bool:
-    """Whether a library calls its own function first without a state, then with one.
-
-    Such as `optimizer_step` of tensorflow_probability's minimize: no program can change that.
-    """
-    changes = why.get("changed", [])
-    state = all(change.keys() <= _OF_STATE for change in changes)
-    return bool(why.get("package") and changes) and state and traces.height == 2
 
 
 def _again(
@@ -223,7 +201,11 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     place = json.loads(recorded["signature"][0])[0]
     defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     package = _PACKAGE.search(place[0]) if place else None
+    library = package and not _OWN.search(place[0]) and package[1]
     different, signature = list[dict[str, Any]](), _signature(arguments)
+    # A library may call its own function first without a state, then with one, as `optimizer_step`
+    # of tensorflow_probability's minimize: no program can change that.
+    of_library = bool(library) and traces.height == 2
     function = str(traces["function"][0])
     uses = {
         "defined": defined,
@@ -236,6 +218,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
             how = changed(name, steps)
+            of_library &= how.keys() <= {"name", "values", "none"}
             xla = "shape" in how and _is_compiled(traces)
             how |= {"xla": xla, "signature": None if different else signature}
             different.append(how | uses)
@@ -246,7 +229,8 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         "remade": made == traces.height,
         "made": made if made > 1 else None,
         "defined": defined,
-        "package": package and not _OWN.search(place[0]) and package[1],
+        "package": library,
+        "of_library": of_library and bool(different),
         "alike": True,
     }
 
