@@ -32,7 +32,7 @@ def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
     """What oneDNN says of itself; of its time only where no op of TensorFlow is known."""
     if evidence.events.primitives.is_empty():
         return
-    verbose = _said(evidence)
+    verbose = verbose_facts(evidence.events)
     yield from _messages("onednn-error", verbose.errors)
     yield from _open(verbose)
     yield from _failed(evidence, verbose)
@@ -40,10 +40,6 @@ def verbose_findings(evidence: Evidence) -> Iterator[Finding]:
     if evidence.executions.frame.is_empty():
         yield from _creation(evidence, verbose)
         yield from _reorders(evidence)
-
-
-def _said(evidence: Evidence) -> Entry:
-    return verbose_facts(evidence.events)
 
 
 def _lines(evidence: Evidence) -> pl.DataFrame:
@@ -72,7 +68,7 @@ def _open(verbose: Entry) -> Iterator[Finding]:
 
 def passed_over(evidence: Evidence, primitives: pl.Series) -> list[dict[str, Any]]:
     """Why implementations of some primitives were skipped, as far as the log says it."""
-    refused = _said(evidence).refused
+    refused = verbose_facts(evidence.events).refused
     return _passed(refused.filter(pl.col("primitive").is_in(primitives.implode())))
 
 

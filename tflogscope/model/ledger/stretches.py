@@ -23,6 +23,7 @@ from tflogscope.model.common.frames import (
     Integers,
     begins,
     filled,
+    first_case,
     first_with,
     holds,
     is_among,
@@ -105,16 +106,15 @@ def spans_by_thread(of: Evidence) -> pl.DataFrame:
     begins.
     """
     remote = of.executions.dispatches.eager.filter("remote")["at"]
-    of_call = pl.when("first").then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
-    phase = (
-        pl.when(pl.col("at").is_in(remote.implode()))
-        .then(pl.lit("remote-wait"))
-        .when("is_call")
-        .then(of_call)
-        .when(rule="checkpoint")
-        .then(pl.lit("checkpoint"))
-        .otherwise(pl.coalesce(wait_of(pl.col("op")), pl.lit("eager")))
+    phase = first_case(
+        {
+            "remote-wait": pl.col("at").is_in(remote.implode()),
+            "first-runs": pl.col("is_call") & pl.col("first"),
+            "compute": pl.col("is_call"),
+            "checkpoint": pl.col("rule") == "checkpoint",
+        }
     )
+    phase = pl.coalesce(phase, wait_of(pl.col("op")), pl.lit("eager"))
     spans = of.asked.sort("begin_at").with_columns(phase=phase)
     if spans.is_empty():
         return spans

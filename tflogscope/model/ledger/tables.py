@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.common.figures import rounded
-from tflogscope.model.common.frames import holds, is_among, looked_up, only, rows
+from tflogscope.model.common.frames import first_case, holds, is_among, looked_up, only, rows
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.ledger.owners import Owners
@@ -102,9 +102,7 @@ def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.Dat
     is_call = pl.col("is_call").fill_null(value=False)
     placed = looked_up(placed, names, "at").with_columns(
         avoidable,
-        mode=pl.when(pl.col("item").is_not_null()).then(
-            pl.when(is_call).then(pl.lit("graph")).otherwise(pl.lit("eager"))
-        ),
+        mode=first_case({"graph": is_call, "eager": pl.col("item").is_not_null()}),
         function=pl.when(is_call).then("name"),
         op=pl.when(~is_call).then("op"),
         python=of.lines.begun_at(placed["at"].fill_null(-1)),
