@@ -28,6 +28,17 @@ OF_NODES = (
 NO_TENSORFLOW = ("torch_mlp__torch2.13.0__vlog2",)
 
 
+def test_python_code_owns_of_each_call_as_much_as_it_ran_in_it() -> None:
+    run = run_of("python_in_step__tf2.13.1")
+    code = run.timeline.filter(pl.col("op").str.contains("PyFunc"), mode="graph")
+    ran = code.group_by("call").agg(pl.col("duration_us").sum())
+    owned = run.ledger.filter(owner="py-function").group_by("call")
+    both = owned.agg(pl.col("avoidable_us").sum()).join(ran, on="call")
+    assert both.height > 2
+    share = (both["avoidable_us"] / both["duration_us"]).to_list()
+    assert share == pytest.approx([share[0]] * both.height, rel=1e-3)
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_rows_tile_each_thread(name: str) -> None:
     ledger = run_of(name).ledger
