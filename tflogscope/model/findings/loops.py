@@ -100,6 +100,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         stake = min(stake, steps)
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
+        "longer": (_every_wait(evidence).height - waits.height) or None,
         "steps": steps or None,
         "generator": generator,
         "stage": slow
@@ -302,12 +303,8 @@ def claim_held_up(evidence: Evidence, claims: list[pl.DataFrame]) -> list[pl.Dat
 
 
 @once
-def _waits(evidence: Evidence) -> pl.DataFrame:
-    """What got an element for the program: at, time, end_time, thread, status, wait (µs), eager.
-
-    Longer waits are left out: an epoch begins, buffers are filled. Where a stage of the log takes
-    as long as they do, epoch after epoch, they count: a shuffle behind a slow map.
-    """
+def _every_wait(evidence: Evidence) -> pl.DataFrame:
+    """What got an element for the program: at, time, end_time, thread, status, wait (µs), eager."""
     eager = evidence.placed.filter(pl.col("op").str.contains(NEXT) & ~pl.col("inside"))
     frame = evidence.executions.frame
     signatures = evidence.executions.signatures
@@ -323,8 +320,17 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     nodes = looked_up(nodes, calls, "call").with_columns(thread=pl.coalesce("of", "thread"))
     waited = eager.select(*names[:-1], "device", wait="cost", eager=True)
     every = pl.concat([waited, nodes.cast({"status": pl.String}).select(waited.columns)])
-    every = every.drop_nulls(["at", "wait"])
-    both = every.sort("at")
+    return every.drop_nulls(["at", "wait"]).sort("at")
+
+
+@once
+def _waits(evidence: Evidence) -> pl.DataFrame:
+    """Of `_every_wait` those that the loop makes again and again.
+
+    Longer waits are left out: an epoch begins, buffers are filled. Where a stage of the log takes
+    as long as they do, epoch after epoch, they count: a shuffle behind a slow map.
+    """
+    both = _every_wait(evidence)
     # A replica's element is there when that of the first one is.
     is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
     fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)

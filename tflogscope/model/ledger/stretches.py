@@ -165,24 +165,21 @@ def _ended(of: Evidence, first: int, last: int) -> int:
 
 @once
 def traced(of: Evidence) -> pl.DataFrame:
-    """When the program's thread traced functions: thread, name, begin and end.
+    """When functions were traced: thread, name, at (where tracing ended), begin and end.
 
-    Tracing ends before the next call or op.
+    Tracing ends before the next call or op. What `record` logs is taken for the program's thread.
     """
-    items, run = spans_by_thread(of), run_window(of)
-    recorded, thread = read_tracing(of.events), items["thread"].head(1)
-    items = items.filter(pl.col("thread").is_in(thread.implode()))
+    items, run, recorded = spans_by_thread(of), run_window(of), read_tracing(of.events)
     if recorded.is_empty() or run is None or items.is_empty():
         calls = of.first_calls.drop_nulls("tracing")
-        calls = calls.filter(pl.col("thread").is_in(thread.implode()))
-        name, took, end = calls["name"], calls["tracing"], calls["begin"]
+        ends = calls.select("thread", "name", at="begin_at", took="tracing", end="begin")
     else:
+        items = items.filter(pl.col("thread") == items["thread"][0])
         following = np.searchsorted(items["begin_at"].to_numpy(), recorded["at"].to_numpy())
-        name, took = recorded["name"], recorded["took"]
         end = items["begin"].extend_constant(run[1], 1)[following]
-    begin = (end - took.cast(pl.Int64)).alias("begin")
-    intervals = pl.DataFrame([name.alias("name"), begin, end.alias("end")])
-    return intervals.with_columns(thread=pl.lit(next(iter(thread), -1), pl.Int64))
+        ends = recorded.with_columns(end.alias("end"), thread=pl.lit(items["thread"][0]))
+    begin = pl.col("end") - pl.col("took").cast(pl.Int64)
+    return ends.select(pl.col("thread").cast(pl.Int64), "name", "at", begin=begin, end="end")
 
 
 def traced_time(of: Evidence, names: pl.Series) -> float | None:
@@ -292,7 +289,7 @@ class _Thread:
             made = made.select(end="time", begin=pl.col("time") - pl.col("took").cast(pl.Int64))
             begin = self._items["begin"].min()
             start_up = pl.DataFrame({"begin": [self._first], "end": [begin]})
-            prepared += [_spans("tracing", traced(of)), _spans("xla", made)]
+            prepared += [_spans("tracing", self._own(traced(of))), _spans("xla", made)]
             prepared.append(_spans("start-up", start_up))
         return prepared
 

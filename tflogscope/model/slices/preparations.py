@@ -1,6 +1,6 @@
 """What is drawn beside what ran: tracing, instantiation, XLA's compilations.
 
-They are on tracks of their own. The log does not say when tracing began: it is drawn from the first
+They are on tracks of their own. Where `record` did not log it, tracing is drawn from the first
 record that it wrote, so it took that long or longer.
 """
 
@@ -13,6 +13,7 @@ from tflogscope.model.common.frames import Integers, looked_up, ranks
 from tflogscope.model.common.names import function_columns, wrapped_op
 from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.executions.executions import with_places
+from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.primitive_slices import FARTHEST
@@ -34,7 +35,7 @@ def read_preparations(of: Evidence) -> pl.DataFrame:
     full), source, line, end_line, begin and end (µs since the epoch).
     """
     prepared = {
-        "tracing": _tracing(of),
+        "tracing": traced(of)["name", "at", "begin", "end"],
         "instantiation": of.instantiations.spans.select(
             "at", "end_at", name="function", begin="time", end="end_time"
         ),
@@ -46,11 +47,6 @@ def read_preparations(of: Evidence) -> pl.DataFrame:
     every = every.filter(pl.col("end") > pl.col("begin"))
     every = every.sort("begin", "end", descending=[False, True])
     return with_places(of.events.spans, every)
-
-
-def _tracing(of: Evidence) -> pl.DataFrame:
-    begin = pl.col("begin") - pl.col("tracing").cast(pl.Int64)
-    return of.first_calls.select("name", at="begin_at", begin=begin, end="begin")
 
 
 def _compilations(of: Evidence) -> pl.DataFrame:
