@@ -175,6 +175,7 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "service": waits.height > 0,
         "package": builds["package"][0],
         "keras": keras,
+        "builder": None if builds["package"][0] else keras,
         "batch": _METHODS.get(keras or ""),
         "predicts": keras == "predict",
         "callback": callback,

@@ -219,7 +219,7 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     # Loops and one-time work are of other threads in a service.
     most = {} if threads_of_service(summary.functions) else _making(run)
     others, compute = most | _waiting(run), _compute(run)
-    if others and compute:  # a verdict has two lines
+    if compute and (others or summary.lead):  # a verdict has two lines
         compute["busiest"]["others"] = True
     return facts | others | compute
 
