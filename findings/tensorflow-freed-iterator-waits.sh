@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Expected: freeing an iterator of tf.data that is idle takes milliseconds.
-# Seen: about one in five waits without CPU time until the next round of autotuning, whose period
-# doubles from 10 ms to 60 s: 6 s old iterators until they are 10.2 s old, older ones up to a minute.
+# Seen: about one in seven waits without CPU time until the next round of autotuning, whose period
+# doubles from 10 ms to 60 s: 6 s old iterators until they are 10.2 s old, older ones longer (20 s seen).
 # The destructor cancels the tuning thread; the callback wakes it before the manager says cancelled
 # (StartCancel in core/framework/cancellation.cc), so a quick thread sleeps again (OptimizeLoop in
 # core/framework/model.cc), and the destructor waits for it. With autotune.enabled = False none waits.
