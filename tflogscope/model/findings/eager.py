@@ -15,6 +15,7 @@ from tflogscope.model.common.frames import holds, is_among, last_before, only, r
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
+from tflogscope.model.findings.early import early_ops
 from tflogscope.model.findings.finding import (
     AVOIDABLE,
     CALLBACK,
@@ -67,6 +68,9 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
         settled |= unexpected["near"].is_null() & (unexpected["row"] < trained["row"][0])
     if not settled.all():
         yield from _beside(evidence, only(unexpected, ~settled))
+    early = early_ops(evidence)
+    if early.height and trained.is_empty():
+        yield _ran(evidence, "eager-steady-state", "the program", early, early=True)
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
+from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT
@@ -39,7 +40,11 @@ _ON_BY_DEFAULT = r"DL Boost|bfloat16|AMX"
 _OF_PRODUCTS, _OF_OTHERS = {True: 0.9, False: 0.6}, 0.5
 # AVX512_BF16 alone was measured to be slower than float32.
 _BFLOAT16_CPU = r"(?i)\bAMX\b|amx_bf16"
+_HAS_BFLOAT16 = rf"{_BFLOAT16_CPU}|bf16|bfloat16"
 _LEAST_PRODUCT_US = threshold("bfloat16.least_product")
+_BY_EIGEN = ops_of("bfloat16-by-eigen")
+_OF_EIGEN = threshold("bfloat16-by-eigen.float32_share")
+_EIGEN_US = threshold("bfloat16-by-eigen.call")
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 _LEAST_REORDER_US = threshold("reorders.least")
 _CALL_US = threshold("float64.call")
@@ -51,6 +56,7 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
     """What the nodes and the lines of oneDNN show."""
     yield from _off(evidence)
     yield from _not_rewritten(evidence)
+    yield from _bfloat16_by_eigen(evidence)
     lines = evidence.linked.lines
     if lines.height:
         yield from _reorders(evidence, lines)
@@ -329,6 +335,26 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     # What bfloat16 takes depends on shapes and layouts: a trial says it, no log in float32.
     facts["took"] = total(long["took"])
     yield Finding("bfloat16", isa, long.height, None, long["at"].to_list(), facts)
+
+
+def _bfloat16_by_eigen(evidence: Evidence) -> Iterator[Finding]:
+    """Nodes in bfloat16 that Eigen runs number by number on a CPU without such instructions."""
+    flags = (evidence.recorded_as or {}).get("cpu_flags") or ()
+    isa = header_facts(evidence.events.primitives).isa or " ".join(flags)
+    of_eigen = pl.col("op").str.contains(_BY_EIGEN) & (pl.col("rewrite") == "none")
+    nodes = evidence.nodes.filter(of_eigen, dtype="DT_BFLOAT16")
+    if nodes.is_empty() or re.search(_HAS_BFLOAT16, isa):
+        return
+    took, runs = (float(nodes[column].sum()) for column in (ranked_by(nodes), "executions"))
+    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
+    mine = where(pl.Series(row_with(definitions[same], nodes[same]) >= 0))
+    less = _OF_EIGEN * max(took - _EIGEN_US * runs, 0.0)
+    time, claims = claim_nodes(evidence, mine, less)
+    facts = {"ops": most(nodes["op"]), "runs": int(runs), "took": took, "leads": True}
+    at, python = nodes["ran_at"].to_list(), _busiest_line(evidence, nodes)
+    yield Finding(
+        "bfloat16-by-eigen", nodes["op"][0], nodes.height, time, at, facts, python, claims
+    )
 
 
 def last_primitives(evidence: Evidence, execution: pl.Series) -> pl.DataFrame:
