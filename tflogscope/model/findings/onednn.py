@@ -343,7 +343,7 @@ def _bfloat16_by_eigen(evidence: Evidence) -> Iterator[Finding]:
     isa = header_facts(evidence.events.primitives).isa or " ".join(flags)
     of_eigen = pl.col("op").str.contains(_BY_EIGEN) & (pl.col("rewrite") == "none")
     nodes = evidence.nodes.filter(of_eigen, dtype="DT_BFLOAT16")
-    if nodes.is_empty() or re.search(_HAS_BFLOAT16, isa):
+    if nodes.is_empty() or not isa or re.search(_HAS_BFLOAT16, isa):
         return
     took, runs = (float(nodes[column].sum()) for column in (ranked_by(nodes), "executions"))
     definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
