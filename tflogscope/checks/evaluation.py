@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import CheckedRun, matching
+from tflogscope.checks.measurement import Broken, Measurement, PolicyKey
 from tflogscope.checks.policy import Policy, default_policy
-from tflogscope.checks.rules import (
-    OF_ONEDNN,
-    OF_TIMES,
-    ROUNDING,
-    RULES,
-    Broken,
-    Measurement,
-    PolicyKey,
-)
+from tflogscope.checks.rules import OF_ONEDNN, OF_TIMES, ROUNDING, RULES
 from tflogscope.checks.values import DEFAULTS, KEYS, WORDS, Key
 from tflogscope.checks.verdict import READ, Check, Verdict, Violation
 from tflogscope.model.common.figures import count_of
