@@ -203,7 +203,7 @@ def test_ops_of_several_lines_say_of_how_many(name: str, subject: str) -> None:
     (finding,) = run.findings.filter(id="eager-steady-state", subject=subject).to_dicts()
     ran = run.timeline.filter(pl.col("line").is_in([*map(int, finding["lines"].split(";"))]))
     places = ran["python"].n_unique()
-    said = f"eager ops on {places} lines " if places > 1 else "eager ops after "
+    said = f"eager ops on {places} lines (" if places > 1 else "eager ops ("
     assert f"{finding['count']} {said}" in finding["text"]
 
 

@@ -233,10 +233,10 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        excluded = f" and exclude {duration(us)} of warm-up and stalls" * (us >= 1)
-        yield f"add up all threads{excluded}"
+        excluded = f", without {duration(us)} of first runs and outliers" * (us >= 1)
+        yield f"are summed over threads{excluded}"
     else:
-        yield "add up all threads, with logging overhead"
+        yield "are summed over threads, with logging overhead"
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     running = [name for name in names if re.match(RUNNING_OPS, name)]
     waiting = [name for name in names if re.match(NEXT, name)]
@@ -297,7 +297,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     children: list[doc.Node] = [doc.Brief([doc.Table(columns, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
         children.append(doc.Paragraph(f"{left} from no line of the program.", "hint"))
-    order = f", by {'time, excluding warm-up and stalls' if timed else 'runs'}{rest}"
+    order = f", by {'time, without first runs and outliers' if timed else 'runs'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
     return section if ran else doc.Full(lambda: [section])
 

@@ -135,7 +135,7 @@ def _time_at_pace(counted: Facts) -> str:
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
-    return f" ({duration(steady)}, plus {duration(work - steady)} of warm-up and stalls)"
+    return f" ({duration(steady)}, plus {duration(work - steady)} of first runs and outliers)"
 
 
 def _first_known(counted: Facts) -> float | None:
@@ -349,8 +349,8 @@ def _primitives(facts: Facts) -> Iterator[doc.Section]:
         kernels = [*facts["graph"]["kernels"], *facts["eager"]["kernels"]]
         if any(entry.get("reason") == "onednn-off" for entry in kernels):
             own = (
-                "The oneDNN lines come from Eigen: its contraction kernel calls oneDNN's GEMM even "
-                "with oneDNN ops off (tsl/framework/contraction)."
+                "The log still has oneDNN lines: Eigen's contraction kernel calls oneDNN's GEMM "
+                "even with oneDNN ops off (tsl/framework/contraction)."
             )
             items.append(doc.Paragraph(own))
         yield doc.Section(" and ".join(libraries), items, tone="rewritten")

@@ -66,7 +66,8 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         is_error = row["severity"] == "error"
         line = ", log line ", doc.Line(row["line"], row["source"]), " (cause of the crash)" * told
         where = "" if details or row["line"] is None else line
-        head, mark = (_heading(row, run), where), "! " if is_error else "- "
+        heading = _heading(row, run, titled=not details)
+        head, mark = (heading, where), "! " if is_error else "- "
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
     notes = [sentences("finding")[row["id"]].title for row in table if row["severity"] == "note"]
     if notes:
@@ -79,11 +80,13 @@ def _told(row: Row, first: Row) -> bool:
     return of_crash and row["python"] == first["python"]
 
 
-def _heading(row: Row, run: Run) -> str:
+def _heading(row: Row, run: Run, *, titled: bool) -> str:
     """What a finding is, the name it is about, and its share of the run, as far as it is known."""
     subject, stake = row["subject"], _stake(row, run)
     no_name = not subject or subject == row["id"] or subject.startswith("the ")  # the program
     name = "" if no_name else f" ({shorten(subject, _NAME)})"
+    if titled:  # no sentence follows
+        return f"{sentences('finding')[row['id']].title} ({row['id']}){': ' * bool(stake)}{stake}"
     return f"{row['id']}{name}{': ' * bool(stake)}{stake}"
 
 
@@ -114,7 +117,7 @@ def _stake(row: Row, run: Run) -> str:
         return f"{duration(us)} avoidable"
     stake, whole = f"{duration(of.part)} avoidable", duration(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
-    once = f", plus {duration(us - of.part)} once" if duration(of.part) != duration(us) else ""
+    once = f", plus {duration(us - of.part)} one-time" if duration(of.part) != duration(us) else ""
     return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
 
 

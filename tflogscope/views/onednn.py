@@ -67,7 +67,9 @@ def _kernels(facts: Summary) -> Iterator[doc.Fact]:
     label, rewrites = "rewrite", facts.rewrites
     if rewrites.is_empty():
         off = "onednn-off" in facts.findings["id"] and facts.onednn is not None
-        yield doc.Fact(label, "none" + off * " (oneDNN is off; Eigen calls its GEMM)")
+        yield doc.Fact(
+            label, "none" + off * " (oneDNN ops are off; Eigen still calls oneDNN's GEMM)"
+        )
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -106,7 +108,7 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
         others = "1 other has" if without == 1 else f"{without:,} others have"
         text += f"; {others} no {whose(facts)} kernel"
     if eligible.nodes or eligible.reasons.height:
-        yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
+        yield doc.Fact("nodes", text + "; of the eligible, not rewritten: " * bool(kept), kept)
 
 
 def _library(facts: Entry) -> Iterator[doc.Fact]:
@@ -193,8 +195,8 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
-        count = count_of(first.problems, "problem")
-        text = f"first runs average {once}, later runs {later} ({count} that ran more than once)"
+        count = count_of(first.problems, "problem shape")
+        text = f"first runs average {once}, later runs {later} ({count} with several runs)"
         yield doc.Fact("warm-up", text)
 
 
@@ -205,16 +207,16 @@ def _links(links: Mapping[str, int]) -> str:
     if not matched:
         return "not matched to ops"
     if not unknown and len(matched) == 1:
-        return f"all matched to an op ({next(iter(matched))})"
+        return f"all matched to ops ({next(iter(matched))})"
     sure = ", ".join(f"{count:,} {link}" for link, count in matched.items())
     rest = f"; {unknown:,} not matched" if unknown else ""
-    return f"matched to an op: {sure}{rest}"
+    return f"matched to ops: {sure}{rest}"
 
 
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"that call oneDNN took {duration(took)} with first runs"
+    whole = f"{duration(took)} in ops that call oneDNN (first runs included)"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
     return f"{whole}, their primitives {duration(inside)} (summed over threads)"

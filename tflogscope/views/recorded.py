@@ -30,7 +30,7 @@ def busy_note(facts: Summary) -> Iterator[doc.Paragraph]:
     """That other processes used so much of the machine that times say little."""
     if is_busy(facts.recorded):
         share = percent(facts.recorded.others_cpu_share or 0.0, 1)
-        text = f"The machine was busy (other processes used {share} of the processors)"
+        text = f"The machine was busy (other processes used {share} of the CPU)"
         yield doc.Paragraph(f"{text}: times are inflated.")
 
 

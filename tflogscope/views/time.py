@@ -35,13 +35,14 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     few = phases.filter(small, pl.col("us") > 0)
     shown = phases.filter(~small if few.height > 1 else ~small | (pl.col("us") > 0)).to_dicts()
     if few.height > 1:
-        shown.append({"phase": f"other phases ({few.height})", **_sum(few)})
+        largest = few.sort("us", descending=True)["phase"][0]
+        shown.append({"phase": f"{largest} and {few.height - 1} more", **_sum(few)})
     shown.append({"phase": "total", **_sum(phases)})
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
     ]
     if tail := _after_ops(phases, run):
-        nodes.append(doc.Paragraph(f"Python: {tail}."))
+        nodes.append(doc.Paragraph(f"{tail}."))
     nodes += _busiest(shown, run)
     where = " in the recorded run"
     if threads := threads_of_service(run.summary.functions):
@@ -73,7 +74,7 @@ def _after_ops(phases: pl.DataFrame, run: Run) -> str:
     us = sum(tail.to_series())
     if not us or us < _LEAST * float(phases["us"].sum()):
         return ""
-    return f"{duration(us)} of this is after the last op; the log shows nothing there"
+    return f"{duration(us)} of the Python time is after the last op, where nothing is logged"
 
 
 def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:

@@ -56,18 +56,18 @@ def why_unread(file: str, recorded_as: Mapping[str, Any] | None) -> str | None:
     """Why the lines of a file are not taken for those that ran; None: they are."""
     path, started = Path(file), (recorded_as or {}).get("started")
     if path.suffix != ".py" or path.is_absolute() or ".." in path.parts:
-        return "not a Python file of the project"
+        return "it is not a Python file of the project"
     try:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
         if not path.resolve().is_relative_to(Path.cwd()):
-            return "not under the current directory"
+            return "it is outside the current directory"
     except OSError:
-        return "not under the current directory"
+        return "it is outside the current directory"
     except ValueError:
         return "the log doesn't say when the program started"
     if not about.st_mtime < before:
-        return "newer than the recording"
+        return "it is newer than the recording"
     return "it is too large" if about.st_size > _LARGEST else None
 
 

@@ -67,8 +67,6 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
         "saved": saved or None,
         "restored": restored or None,
         "steps": steps or None,
-        "others": others,
-        "whole": whole,
         "capped": spoken(whole) != spoken(took),
         "much": _MUCH,
     }

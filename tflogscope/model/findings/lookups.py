@@ -1,4 +1,4 @@
-"""Rows of a table that a program looks up with a product of one-hot vectors."""
+"""Rows of a table: looked up by products of one-hot vectors, or updated with all the others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, row_with, where
-from tflogscope.model.common.names import PRODUCTS
+from tflogscope.model.common.names import PRODUCTS, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
+_ELEMENTWISE, _GATHERS = ops_of("elementwise"), ops_of("gather")
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
+_UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
 _TURNED = r"\b(?:transpose_a|adj_x)=true"
@@ -25,6 +28,12 @@ _EQUATION = r'equation="[^",]*(\w),[^">]*->([^"]*)"'
 
 
 def lookup_findings(evidence: Evidence) -> Iterator[Finding]:
+    """One-hot products, and dense updates of tables."""
+    yield from _one_hot_products(evidence)
+    yield from _dense_updates(evidence)
+
+
+def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
     """Products of which one-hot vectors are the first factor, with their gradients."""
     found = _products(evidence)
     attributes = pl.col("attributes")
@@ -34,36 +43,76 @@ def lookup_findings(evidence: Evidence) -> Iterator[Finding]:
     if lookups.is_empty():
         return
     found = found.join(lookups, on=["name", "made"], how="semi", nulls_equal=True)
-    found = found.unique(["name", "node"])
-    less = float((found["us"] * (1 - _GATHER_ROWS / found["size"])).sum())
-    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
-    mine = where(pl.Series(row_with(definitions[same], found[same]) >= 0))
-    time, claims = claim_nodes(evidence, mine, less)
-    names = most(lookups["node"].str.replace(_INLINED, ""))
-    facts = {"took": total(found["us"]), "names": names, "rows": lookups["size"].max()}
-    count, at = lookups.height, lookups["ran_at"].to_list()
-    yield Finding("one-hot-product", names[0], count, time, at, facts, claims=claims)
+    less = pl.col("us") * (1 - _GATHER_ROWS / pl.col("size"))
+    yield _finding("one-hot-product", evidence, found.with_columns(less=less), lookups)
 
 
 def _products(evidence: Evidence) -> pl.DataFrame:
     """One-hot vectors, and products of them: `made` is what makes these, `size` their classes.
 
-    Other columns: those of `Evidence.nodes`, us, place (which factor they are).
+    Other columns: those of `_edges`.
     """
-    op, attributes = pl.col("op"), pl.col("attributes")
-    nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
-    of = nodes.filter(op.eq("OneHot").any().over("name"))
-    sources = of["inputs"].str.split(", ").alias("source")
-    fed = of.hstack([sources]).with_columns(place=pl.int_ranges(pl.col("source").list.len()))
-    fed = fed.explode("source", "place").with_columns(pl.col("source").str.replace(r":\d+$", ""))
-    size = attributes.str.extract(_VALUE, 1).cast(pl.Int64)
-    large = of.select("name", source="node", size=size).filter(pl.col("size") >= _LEAST_ROWS)
-    reached = fed.filter(op.eq("OneHot"), attributes.str.contains(_LAST), place=1)
-    reached = reached.join(large, on=large.columns[:2], nulls_equal=True).with_columns(made="node")
-    found = [reached]
+    op, is_last = pl.col("op"), pl.col("attributes").str.contains(_LAST)
+    fed = _edges(evidence, "OneHot")
+    large = pl.col("size") >= _LEAST_ROWS
+    reached = fed.filter(op.eq("OneHot"), is_last, large, place=1).with_columns(made="node")
+    fed, found = fed.drop("size"), [reached]
     while reached.height:
         before = reached.select("name", "made", "size", source="node").unique()
         reached = fed.join(before, on=["name", "source"], nulls_equal=True)
         found.append(reached.filter(op.str.contains(PRODUCTS)).select(found[0].columns))
         reached = reached.filter(op.is_in(_THROUGH), place=0)
     return pl.concat(found)
+
+
+def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
+    """Gradients of rows made tensors of the table's shape, and what computes with these.
+
+    With the rows of its batch alone, an elementwise op takes as long as their gather at most.
+    """
+    op, node, same = pl.col("op"), pl.col("node"), ["name", "node"]
+    fed = _edges(evidence, "UnsortedSegmentSum")
+    summed = fed.filter(op.eq("UnsortedSegmentSum"), pl.col("size") >= _UPDATED_ROWS, place=2)
+    reached = found = summed
+    while reached.height:
+        # A variable is read after its update.
+        source = pl.concat_str(pl.when(op.str.contains(UPDATES)).then(pl.lit("^")), node)
+        before = reached.select("name", source=pl.coalesce(source, node)).unique()
+        reached = fed.filter(op.str.contains(_ELEMENTWISE))
+        reached = reached.join(before, on=["name", "source"], how="semi", nulls_equal=True)
+        reached = reached.join(found, on=same, how="anti", nulls_equal=True)
+        found = pl.concat([found, reached])
+    each = (pl.col("us") / pl.col("executions")).max()
+    gathers = fed.filter(op.str.contains(_GATHERS)).group_by("name").agg(gather=each)
+    found = found.join(gathers, on="name", nulls_equal=True)
+    less = pl.col("us") - pl.col("gather") * pl.col("executions")
+    found = found.with_columns(less=less.clip(0))
+    if found["less"].sum():
+        yield _finding("dense-update", evidence, found, summed.sort("ran_at"))
+
+
+def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataFrame) -> Finding:
+    """A finding of nodes that would take so many µs (`less`) less; `shown` are those to name."""
+    found = found.unique(["name", "node"])
+    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
+    mine = where(pl.Series(row_with(definitions[same], found[same]) >= 0))
+    time, claims = claim_nodes(evidence, mine, float(found["less"].sum()))
+    names = most(shown["node"].str.replace(_INLINED, ""))
+    facts = {"took": total(found["us"]), "names": names, "rows": shown["size"].max()}
+    at = shown["ran_at"].to_list()
+    return Finding(name, names[0], shown.height, time, at, facts, claims=claims)
+
+
+def _edges(evidence: Evidence, op: str) -> pl.DataFrame:
+    """The inputs of nodes of functions in which such an op ran: `source`, at which `place`.
+
+    `size` is the number in a constant source. Other columns: those of `Evidence.nodes`, us.
+    """
+    nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
+    of = nodes.filter(pl.col("op").eq(op).any().over("name"))
+    sources = of["inputs"].str.split(", ").alias("source")
+    fed = of.hstack([sources]).with_columns(place=pl.int_ranges(pl.col("source").list.len()))
+    fed = fed.explode("source", "place").with_columns(pl.col("source").str.replace(r":\d+$", ""))
+    size = pl.col("attributes").str.extract(_VALUE, 1).cast(pl.Int64)
+    sizes = of.select("name", source="node", size=size).drop_nulls("size")
+    return fed.join(sizes, on=["name", "source"], how="left", nulls_equal=True)

@@ -25,7 +25,7 @@ from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.checkpoints import checkpoint_findings
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans, most
+from tflogscope.model.findings.finding import Finding, claim_spans, most
 from tflogscope.model.findings.gaps import python_of_data
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import Evidence
@@ -45,6 +45,7 @@ _LEAST_RUN = threshold("input-bound.least_run")
 _MAP = r"^Dataset_map_"
 _STAGE_OF = re.compile(r"Dataset_(flat_map|map|filter|interleave|scan)_(.*)")
 _IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("per_run") > _LEAST_RUN)
+_BATCHED = threshold("input-bound.batched")
 _SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
 _QUICK = threshold("py-function.quick_share")
@@ -76,18 +77,20 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     parallel = any(op.startswith(_PARALLEL) for op in there)
     # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
     stage = slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
+    small = _small_map(evidence, waits.height)
+    stage = small or stage
     if not stage and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
     stage_of = _STAGE_OF.match(function)
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
-    mapped = mapped if slow and not generator else None
+    mapped = mapped if (slow or small) and not generator else None
     steps = _other_work(evidence)
     stake = avoidable_wait(evidence)
-    serial = bool(re.match(_MAP, function)) and not parallel
+    serial = bool(re.match(_MAP, function)) and not parallel and not small
     epochs = _epochs(function, evidence)
-    again = bool(mapped) and epochs > 1 and not slow["random"]
+    again = bool(mapped) and epochs > 1 and not stage["random"] and not small
     wide = serial and not again and stage["alone"] < _ALONE
     serial = serial and (wide or not _overlaps(evidence, function))
     if again:  # each epoch but the first is read from memory
@@ -101,23 +104,25 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
-        "steps": steps or None,
         "generator": generator,
+        "small": {"kind": kind, "mapped": mapped} if small else None,
+        "small_runs": small.get("runs"),
         "stage": slow
+        and not small
         and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
         "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
         "serial": serial and not wide,
         "wide": wide,
         "wait": wait,
-        "unread": not slow,
+        "unread": not slow and not small,
         "prefetch": lacks_prefetch,
-        "hidden" if stake > wait else "saved": AVOIDABLE if stake and not wide else None,
+        "hidden": stake > wait and not wide,
     }
     inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
     named = inner.filter(~pl.col("judged_by").is_in(causes_that_count("never")))
     facts |= {"inner": named.height or None, "inner_ops": most(named["op"])}
-    subject = "Dataset.from_generator" if generator else function if slow else "the data"
+    subject = "Dataset.from_generator" if generator else function if slow or small else "the data"
     # What to change is there, not at the loop; where eager ops can be what the generator takes,
     # at the line of most of them.
     much = inner.height * DISPATCH_US >= _OF_GENERATOR * slow.get("steady_us", 0.0)
@@ -178,6 +183,12 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
     slowest = _slowest(_stages(evidence))
     return slowest if slowest and slowest["steady_us"] >= _STAGE * total_wait(evidence) else {}
+
+
+def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
+    """The row of `_stages` of a map before the batch that takes less than calling it; or empty."""
+    small = pl.col("function").str.contains(_MAP) & (pl.col("per_run") <= _LEAST_RUN)
+    return _slowest(_stages(evidence).filter(small, pl.col("runs") >= _BATCHED * elements))
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
@@ -344,7 +355,7 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, steady_us, per_run (µs of one run), python, op (decoding, where that takes most),
+    function, steady_us, runs, per_run (µs of one run), python, op (decoding, where that takes most),
     random (no epoch is like another), alone (the share of it that runs on one thread: other kernels
     of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at
     least).
@@ -368,6 +379,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
             op=pl.col("op").filter(slow & most_of_it).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
+            runs=pl.col("calls").max(),
             per_run=pl.col("steady_us").sum() / pl.col("calls").max(),
         )
         .sort("steady_us", "function", descending=[True, False])
@@ -430,12 +442,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         return
     top = long.group_by("before", "op").agg(pl.col("gap").sum(), at=pl.col("at").first())
     first = top.sort("gap", "at", descending=[True, False]).row(0, named=True)
-    facts: dict[str, Any] = {
-        "work": work,
-        "before": first["before"],
-        "op": first["op"],
-        "wall": evidence.loop_time,
-    }
+    facts: dict[str, Any] = {"work": work, "before": first["before"], "op": first["op"]}
     at = long.filter((pl.col("op") == first["op"]) & (pl.col("before") == first["before"]))["at"]
     claims = [claim_spans(long, gap=pl.col("gap"))]
     subject = str(first["op"])
