@@ -68,8 +68,7 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
         settled |= unexpected["near"].is_null() & (unexpected["row"] < trained["row"][0])
     if not settled.all():
         yield from _beside(evidence, only(unexpected, ~settled))
-    early = early_ops(evidence)
-    if early.height and trained.is_empty():
+    if trained.is_empty() and (early := early_ops(evidence)).height:
         yield _ran(evidence, "eager-steady-state", "the program", early, early=True)
 
 

@@ -21,6 +21,8 @@ def early_ops(evidence: Evidence) -> pl.DataFrame:
     """
     spans = evidence.spans.filter("again", ~pl.col("once"), ~pl.col("is_call"))
     ops = evidence.placed.filter(is_unexpected(after="start"), "before_calls")
+    if ops.height < _LEAST_TURNS:
+        return ops.clear()
     stack = rows(evidence.lines.of_dispatches, ops["dispatch"])
     ops = ops.with_columns(stack=stack).filter(is_among(ops["at"], spans["at"]))
     ops = ops.filter(pl.col("stack").is_not_null(), pl.len().over("op", "stack") >= _LEAST_TURNS)

@@ -15,6 +15,7 @@ from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
+_SCATTERED = "UnsortedSegmentSum"
 _ELEMENTWISE, _GATHERS = ops_of("elementwise"), ops_of("gather")
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
@@ -29,8 +30,11 @@ _EQUATION = r'equation="[^",]*(\w),[^">]*->([^"]*)"'
 
 def lookup_findings(evidence: Evidence) -> Iterator[Finding]:
     """One-hot products, and dense updates of tables."""
-    yield from _one_hot_products(evidence)
-    yield from _dense_updates(evidence)
+    ran = evidence.nodes["op"].unique()
+    if "OneHot" in ran:
+        yield from _one_hot_products(evidence)
+    if _SCATTERED in ran:
+        yield from _dense_updates(evidence)
 
 
 def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
@@ -71,8 +75,8 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     With the rows of its batch alone, an elementwise op takes as long as their gather at most.
     """
     op, node, same = pl.col("op"), pl.col("node"), ["name", "node"]
-    fed = _edges(evidence, "UnsortedSegmentSum")
-    summed = fed.filter(op.eq("UnsortedSegmentSum"), pl.col("size") >= _UPDATED_ROWS, place=2)
+    fed = _edges(evidence, _SCATTERED)
+    summed = fed.filter(op.eq(_SCATTERED), pl.col("size") >= _UPDATED_ROWS, place=2)
     reached = found = summed
     while reached.height:
         # A variable is read after its update.

@@ -355,8 +355,8 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, steady_us, runs, per_run (µs of one run), python, op (decoding, where that takes most),
-    random (no epoch is like another), alone (the share of it that runs on one thread: other kernels
+    function, steady_us, runs, per_run (µs of one run), python, op (decoding, where that takes
+    most), random (no epoch is like another), alone (the share of it that runs on one thread: other kernels
     of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at
     least).
     """
