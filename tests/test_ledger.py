@@ -23,7 +23,7 @@ LOGS = first_quick([(name,) for name in sorted({*NAMES, *RECORDED})])
 # Their time is that of nodes or primitives, whatever thread ran them.
 OF_NODES = (
     *("not-rewritten", "onednn-off", "reference-implementation", "reorders", "bfloat16"),
-    *("loop-overhead", "threads", "new-shapes"),
+    *("loop-overhead", "threads"),
 )
 NO_TENSORFLOW = ("torch_mlp__torch2.13.0__vlog2",)
 
@@ -197,6 +197,6 @@ def test_time_that_threads_lose_together_counts_once() -> None:
         {"thread": [1, 2, 1, 2], "start": [0, 10, 40, 60], "end": [30, 30, 50, 90]}
     )
     owners = Owners(np.array([0, 0, 1, -1]), np.array([20.0, 20.0, 10.0, 0.0]))
-    counted = count_once(stretches, owners).avoidable_us.tolist()
+    counted = count_once(stretches, owners, range(2)).avoidable_us.tolist()
     # Of 50 µs of two threads, 30 µs passed.
     assert counted == [12.0, 12.0, 10.0, 0.0]

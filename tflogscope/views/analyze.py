@@ -331,7 +331,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
-    rest = f" (the {_FUNCTIONS_SHOWN} of {len(others)} with most time)" if more > 0 else ""
+    rest = f" (top {_FUNCTIONS_SHOWN} of {len(others)}, by time)" if more > 0 else ""
     by_time = sorted(others, key=lambda row: -(row["us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column(
@@ -374,8 +374,8 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
 
 
 def _function(row: doc.Row) -> dict[str, Any]:
-    """`train_function 809`, and what it is for where it is not simply called: `loss 7, forward`."""
-    uid = "" if row["function_uid"] is None else f" {row['function_uid']}"
+    """`train_function_809`, and what it is for where it is not simply called: `loss_7, forward`."""
+    uid = "" if row["function_uid"] is None else f"_{row['function_uid']}"
     flavour = "" if row["flavour"] == "inference" else f", {row['flavour']}"
     name = f"{row['function'] or '?'}{uid}{flavour}"
     return {**row, "name": name, "xla_calls": row["xla_calls"] or None}

@@ -25,7 +25,7 @@ NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops (all threads)",
     ("eager", "call"): "function calls (incl. their nodes)",
-    ("graph", "op"): "nodes (all threads)",
+    ("graph", "op"): "op nodes (all threads)",
     ("graph", "plumbing"): "transfer nodes (_Arg, _Send, …)",
     ("graph", "folding"): "constant folding",
 }

@@ -202,8 +202,9 @@ def _example(example: Entry, *, several: bool) -> Row:
     row: dict[str, Any] = {"op": example.op or "(truncated)", "eager": None, "graph": None}
     if example.eager_lines:
         first, last = (doc.Line(line, example.source) for line in example.eager_lines)
-        same = ("eager on line ", first)
-        row["eager"] = same if first == last else ("eager on lines ", first, "–", last)
+        same = ("eager on log line ", first)
+        row["eager"] = same if first == last else ("eager on log lines ", first, "–", last)
     if example.graph_line:
-        row["graph"] = "in a graph from line ", doc.Line(example.graph_line, example.source), " on"
+        line = doc.Line(example.graph_line, example.source)
+        row["graph"] = "in a graph from log line ", line, " on"
     return row | {"source": example.source if several else None}

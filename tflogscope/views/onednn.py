@@ -104,11 +104,13 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
     kept = [f"{nodes:,} ({reason})" for reason, nodes in counts.items()]
+    if eligible.nodes and len(kept) == 1:
+        text, kept = f"{text}, reason {next(iter(counts))}", []
     if eligible.nodes and without:
         others = "1 other has" if without == 1 else f"{without:,} others have"
         text += f"; {others} no {whose(facts)} kernel"
     if eligible.nodes or eligible.reasons.height:
-        yield doc.Fact("nodes", text + "; of the eligible, not rewritten: " * bool(kept), kept)
+        yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
 
 
 def _library(facts: Entry) -> Iterator[doc.Fact]:
@@ -144,7 +146,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
         (header.isa or "").strip() or (None if header.version else "unknown (no header)"),
         "ISA not logged" if header.version and not header.isa else None,
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
-        f"{count_of(header.threads, 'thread')} (at startup)" if header.threads else None,
+        f"{count_of(header.threads, 'thread')} (at start-up)" if header.threads else None,
     ]
     yield doc.Fact("build", " · ".join(part for part in parts if part))
     if facts.exec_lines:
@@ -195,7 +197,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
-        count = count_of(first.problems, "problem shape")
+        count = count_of(first.problems, "distinct shape")
         text = f"first runs average {once}, later runs {later} ({count} with several runs)"
         yield doc.Fact("warm-up", text)
 

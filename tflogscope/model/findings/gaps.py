@@ -152,6 +152,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     both = _with_next(marked, of, "gap_at")
     both = _with_making(evidence, both.filter(pl.col("at") > pl.col("last_at")).collect()).lazy()
     other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
+    if evidence.lines.stacks.height:  # else Keras' own validation is not told from a callback
+        other_call &= pl.col("known")
     by_callback = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
     # Kernels of other loops run in a graph as well.
     running = (pl.col("work_us") - pl.col("cost")).clip(0, RUNNING_US)

@@ -17,7 +17,7 @@ from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.changes import lengths_vary
-from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.findings.finding import Finding, claim_in_calls, claim_spans, most
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.pipeline import Evidence
 
@@ -155,8 +155,7 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
     ):
         if mine.height < least:
             continue
-        took = float(mine["more"].sum())
-        if took <= _WORTH * evidence.loop_time:
+        if mine["more"].sum() <= _WORTH * evidence.loop_time:
             continue
         by_xla = "clusters" in mine.columns
         shapes = mine.group_by("name").len()["len"].max()
@@ -171,7 +170,16 @@ def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
         if int(str(shapes)) < least:
             continue
         subject = most(mine["name"])[0]
-        yield Finding("new-shapes", subject, mine.height, took, mine["at"].to_list(), facts)
+        at, claims = mine["at"].to_list(), _claim_making(evidence, mine)
+        yield Finding("new-shapes", subject, mine.height, None, at, facts, claims=claims)
+
+
+def _claim_making(evidence: Evidence, made: pl.DataFrame) -> list[pl.DataFrame]:
+    """Claim what calls and eager ops take more for what they make: `at`, `call`, `more` of each."""
+    per_call = made.drop_nulls("call").group_by("call").agg(us=pl.col("more").sum())
+    outside = made.filter(pl.col("call").is_null()).select("at", us="more")
+    spans = evidence.spans.join(outside, on="at", maintain_order="left")
+    return [claim_in_calls(evidence, per_call), claim_spans(spans, op=pl.col("us"))]
 
 
 def _change_inside(made: pl.DataFrame) -> bool:
@@ -226,11 +234,11 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
 
     A call may compile several clusters of one function (compiler/jit/mark_for_compilation_pass.cc).
     """
-    calls = evidence.calls.select("row", "at", "name", "function")
+    calls = evidence.calls.select("row", "at", "call", "name", "function")
     compiled = compiled_calls(evidence.calls, evidence.events)
     of_calls = compiled.join(calls, on="row").sort("at")
     later = of_calls.filter(~pl.col("name").is_first_distinct())
-    return later.select("at", "clusters", name="function", more="took")
+    return later.select("at", "call", "clusters", name="function", more="took")
 
 
 # ---- threads -------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.finding import Finding, claim_spans, most
 from tflogscope.model.findings.gaps import python_of_data
-from tflogscope.model.findings.pipelines import rebuilt
+from tflogscope.model.findings.pipelines import few_elements, rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
@@ -70,7 +70,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
         return
     # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
-    if any(builds["elements"].mean() < LEAST for builds, _ in rebuilt(evidence)):  # type: ignore[operator]
+    if any(few_elements(builds) for builds, _ in rebuilt(evidence)):
         return
     waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
@@ -79,7 +79,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     stage = slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
     small = _small_map(evidence, waits.height)
     stage = small or stage
-    if not stage and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
+    if (not stage or small) and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
@@ -356,9 +356,9 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
     function, steady_us, runs, per_run (µs of one run), python, op (decoding, where that takes
-    most), random (no epoch is like another), alone (the share of it that runs on one thread: other kernels
-    of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at
-    least).
+    most), random (no epoch is like another), alone (the share of it that runs on one thread: other
+    kernels of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles
+    at least).
     """
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))

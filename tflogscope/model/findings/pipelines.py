@@ -17,6 +17,7 @@ from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, Finding
 from tflogscope.model.findings.gaps import claim_gaps, measure_gaps, read_gaps
 from tflogscope.model.ledger.stretches import traced
 from tflogscope.model.pipeline import Evidence
+from tflogscope.model.rows.spans import LEAST
 
 # Ops that make a dataset of others (core/ops/dataset_ops.cc), and those that then read it:
 # python/data/ops/iterator_ops.py, OwnedIterator; dataset_ops.py, reduce and get_single_element.
@@ -112,19 +113,22 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     every = every.with_columns(
         named=named,
         follows=pl.when(named).then(follows.fill_null("")),
-        place=pl.when(named).then(program_frames(pl.lit(frames)).fill_null("")),
+        own_place=program_frames(pl.lit(frames)).fill_null(""),
         package=package_of(pl.lit(frames)).str.extract(r"^([^.]+)"),
     )
-    idle = ~named & (pl.col("elements") + pl.col("calls") == 0)
-    every = every.filter(named | idle).with_columns(
+    every = every.with_columns(place=pl.when(named).then("own_place")).with_columns(
         pl.col("pipeline", "follows", "place").forward_fill().over("thread")
     )
+    of_it = (pl.col("calls") == 0) | (
+        (pl.col("own_place") == pl.col("place")) & (pl.col("place") != "")
+    )
+    every = every.filter(named | (of_it & (pl.col("elements") == 0)))
     pipelines, followed = [], pl.col("follows").fill_null("") != ""
     keys = ["thread", "pipeline", "follows", "place"]
     for iterators in every.filter(followed).partition_by(keys, maintain_order=True):
         builds, again = iterators.filter("named"), iterators.slice(1)
         took = again.select((pl.col("end") - pl.col("begin")).sum()).item()
-        took += _waits_of_service(evidence, builds, again)["us"].sum()
+        took += _waits(evidence, builds, again)["us"].sum()
         spans = evidence.spans.filter(thread=builds["thread"][0])
         passed = spans["end"].max() - builds["end"][0]
         if builds.height >= _LEAST and took > _WORTH * passed:
@@ -132,20 +136,25 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     return pipelines
 
 
-def _waits_of_service(
-    evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame
-) -> pl.DataFrame:
-    """Windows of waits for a data service that fewer iterators would not have, as claims.
+def few_elements(builds: pl.DataFrame) -> bool:
+    """Whether iterators are made for few elements: then the first one of each is all there is."""
+    return float(builds["elements"].mean()) < LEAST  # type: ignore[arg-type]
 
-    Each iterator starts a job there, for which its first element waits, and asks once a second
-    whether the job is done, for which the end of the data waits (data_service_dataset_op.cc). A
-    first element has what is more than others usually take. Other pipelines fill their buffers
-    with the same elements, however many iterators there are.
+
+def _waits(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
+    """Windows of waits for elements that fewer iterators would not have, as claims.
+
+    All, where they are made for few. Each iterator of a data service starts a job there, for which
+    its first element waits, and asks once a second whether the job is done, for which the end of
+    the data waits (data_service_dataset_op.cc). A first element has what is more than others
+    usually take. Other pipelines fill their buffers with the same elements, however many iterators
+    there are.
     """
     gets = evidence.asked.filter(pl.col("op").str.contains(NEXT), ~pl.col("is_call"))
     work = (pl.col("duration_us") - pl.col("log")).alias("work")
     gets = gets.select("thread", "begin", "end", "status", work).drop_nulls().sort("begin")
-    if not builds["ops"][0].str.contains(DATA_SERVICE).any():
+    of_service = builds["ops"][0].str.contains(DATA_SERVICE).any()
+    if not of_service and not few_elements(builds):
         gets = gets.clear()
     made = _built(evidence).select("thread", begin="end", made="end").drop_nulls().sort("begin")
     gets = gets.join_asof(made, on="begin", by="thread", check_sortedness=False)
@@ -153,7 +162,12 @@ def _waits_of_service(
     is_end = pl.col("status") == "failed"
     is_first = pl.col("begin").rank("ordinal").over("thread", "made") == 1
     usual = pl.col("work").filter(~is_end & ~is_first).median()
-    us = pl.when(is_end).then("work").when(is_first).then((pl.col("work") - usual).clip(0.0))
+    us = (
+        pl.when(is_end | (not of_service))
+        .then("work")
+        .when(is_first)
+        .then((pl.col("work") - usual).clip(0.0))
+    )
     return gets.select("thread", "begin", "end", us=us).drop_nulls()
 
 
@@ -163,7 +177,8 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     of_build = covered_within(every, traces[["begin", "end"]])
     called = pl.col("python_function").is_in(builds["called"].head(1).implode())
     keras = _keras_method(evidence.calls.filter(called), evidence)
-    waits = _waits_of_service(evidence, builds, again)
+    waits = _waits(evidence, builds, again)
+    of_service = waits.height > 0 and not few_elements(builds)
     at = builds["at"].explode()
     callback = bool(is_among(at, evidence.asked_by(CALLBACK)).all())
     facts = {
@@ -171,13 +186,13 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "elements": int(builds["elements"].sum()) or None,
         "traced": int((of_build > 0).sum()) or None,
         "ops": builds["ops"][0].unique(maintain_order=True).to_list(),
-        "waited" if waits.height else "around" if callback and keras else "took": AVOIDABLE,
-        "service": waits.height > 0,
+        "waited" if of_service else "around" if callback and keras else "took": AVOIDABLE,
+        "service": of_service,
+        "few": few_elements(builds) and builds["elements"].sum() > 0,
         "package": builds["package"][0],
         "keras": keras,
         "builder": None if builds["package"][0] else keras,
         "batch": _METHODS.get(keras or ""),
-        "predicts": keras == "predict",
         "callback": callback,
     }
     claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64)), waits]

@@ -134,8 +134,10 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     )
     stretches = read_stretches(evidence)
     owners = assign_owners(stretches, [findings[number].claims for number in claiming])
-    if not serving_threads(evidence):
-        owners = count_once(stretches, owners)
+    # Threads that serve wait for each other to trace; of other time each has its own.
+    once = [n for n, number in enumerate(claiming) if findings[number].id == "retraced"]
+    serving = serving_threads(evidence)
+    owners = count_once(stretches, owners, once if serving else range(len(claiming)))
     has_owner, repeats = owners.owner >= 0, stretches["repeats"].to_numpy()
     sums, in_loops = (
         np.bincount(owners.owner[chosen], owners.avoidable_us[chosen], len(claiming)).tolist()

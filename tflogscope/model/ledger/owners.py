@@ -62,8 +62,8 @@ def assign_owners(stretches: pl.DataFrame, claims: Sequence[Claims]) -> Owners:
     return Owners(owner, avoidable)
 
 
-def count_once(stretches: pl.DataFrame, owners: Owners) -> Owners:
-    """Make avoidable time that of the clock: what threads lose at the same time counts once.
+def count_once(stretches: pl.DataFrame, owners: Owners, numbers: Sequence[int]) -> Owners:
+    """Make avoidable time of these owners that of the clock: what threads lose at once counts once.
 
     Threads that dispatch eager ops wait for each other: Python runs one of them at a time.
     """
@@ -71,7 +71,7 @@ def count_once(stretches: pl.DataFrame, owners: Owners) -> Owners:
     lost_once = newly_covered(begin, end, "owner").sum() / (end - begin).sum()
     owned = stretches.select("start", "end", "thread", owner=owners.owner)
     shared = owned.group_by("owner").agg(pl.col("thread").n_unique())
-    several = shared.filter(pl.col("owner") >= 0, pl.col("thread") > 1)["owner"]
+    several = shared.filter(pl.col("owner").is_in([*numbers]), pl.col("thread") > 1)["owner"]
     avoidable = owners.avoidable_us.copy()
     for number in several:
         mine = owners.owner == number

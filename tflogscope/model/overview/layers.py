@@ -75,6 +75,7 @@ def _scopes(names: pl.Series, ops: pl.Series) -> tuple[pl.Expr, pl.Expr]:
 
     has_model = (scopes.len() > 1) & ~of_op(model) & (model != _OF_GRAPPLER)
     both = pl.concat_str(model, layer, separator="/")
-    has_layer = (scopes.len() > 2) & ~of_op(layer)
+    # Keras names the layer Conv2D `conv2d`, TensorFlow the scope of an op `Conv2D`.
+    has_layer = (scopes.len() > 2) & ~(of_op(layer) & layer.str.contains("[A-Z]"))
     of_model = pl.when(has_model).then(model)
     return of_model.alias("model"), pl.when(has_layer).then(both).otherwise(of_model).alias("layer")
