@@ -44,10 +44,7 @@ _MADE_WHILE_TRACING = (
     "lifted-initializer",
 )
 _PIECE = {"name": pl.String, "part": pl.String, "us": pl.Float64}
-_PIECES = (
-    *("passes", "traces_in_passes", "traces_in_run"),
-    *("compile", "xla_stack_traces", "primitives"),
-)
+_PIECES = ("passes", "traces_in_passes", "traces_in_run", "compile", "primitives")
 PARTS = ("before", "passes", "stack_traces", "compile", "primitives", "xla", "run")
 """What a first call's time goes into: columns of `first_calls`."""
 TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
@@ -69,8 +66,8 @@ def first_calls(
         instantiations: the instantiations of functions.
         linked: oneDNN's lines with their executions.
 
-    The columns of `calls`, later_calls and xla_stack_traces (how many, null: none), and, in µs,
-    null where the log does not show it, later (the median of later calls) and `PARTS`:
+    The columns of `calls`, later_calls (how many, null: none), and, in µs, null where the log does
+    not show it, later (the median of later calls) and `PARTS`:
     stack_traces (the log's own, which are in no other part), compile (with the stack traces of
     XLA), run (the rest from `Executing op` on), xla (the same of what XLA compiled, where the log
     does not say how long that took).
@@ -127,13 +124,9 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.Data
 
 
 def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
-    """What XLA took; its stack traces, as no record says when each was done."""
-    traced = events.messages("xla_stack_trace").select("at", "thread")
-    traced = traced.select(row=call_around(traced, calls), took=1.0)
-    for part, records in (("compile", compiled_calls(calls, events)), ("xla_stack_traces", traced)):
-        if records.height:
-            of_first = records.join(first.select("name", "row"), on="row")
-            yield of_first.select("name", part=pl.lit(part), us="took")
+    """What XLA took, with its stack traces: no record says when each of these was done."""
+    of_first = compiled_calls(calls, events).join(first.select("name", "row"), on="row")
+    yield of_first.select("name", part=pl.lit("compile"), us="took")
 
 
 def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:

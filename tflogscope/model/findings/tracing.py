@@ -186,10 +186,9 @@ def _without_traces() -> pl.Expr:
 
 def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
     """What the time went into, as far as the log shows it, the most first: each by its column."""
-    stacks = bool(calls["xla_stack_traces"].count())
     sums = [(name, total(calls[name])) for name in PARTS]
     parts = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
-    return [{name: part, "stacks": stacks} for name, part in sorted(parts, key=lambda e: -e[1])]
+    return [{name: part} for name, part in sorted(parts, key=lambda part: -part[1])]
 
 
 def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:

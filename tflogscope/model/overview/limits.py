@@ -288,8 +288,7 @@ def _stack_traces(events: Events) -> Facts:
     if pauses.is_empty():
         return {}
     time = float((pauses["until"] - pauses["since"]).sum())
-    inside = events.messages("xla_stack_trace").height
-    return {"count": pauses.height, "time": time, "inside": inside}
+    return {"count": pauses.height, "time": time}
 
 
 def _compiled(events: Events, executions: Executions) -> Facts:
@@ -314,7 +313,6 @@ def _compiled(events: Events, executions: Executions) -> Facts:
         "ops": _first_names(inside["op"]),
         "time": None if time.null_count() else float(time.sum()),
         "compiling": float(compiling.sum()) if compiling.count() else None,
-        "stacks": events.messages("xla_stack_trace").height,
     }
 
 
