@@ -103,8 +103,6 @@ def test_no_function_is_there_for_tests_alone() -> None:
     assert len(functions) > 1000
     files = [*trees().items(), *(("", tree) for tree in starts())]
     used = {name for module, tree in files for name in named(module, tree)}
-    conditions = {each for rule in RULES if (each := rule.attributes)}  # named by rows
-    used |= {f"{each.__module__}.{each.__name__}" for each in conditions}
     assert functions - used - WRITERS - OF_COMMANDS == set()
 
 

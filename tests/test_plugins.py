@@ -347,6 +347,7 @@ def test_an_entry_names_what_there_is(rewriter: object) -> None:
         *vars(PluginNodes),
         "other_device",
         "pool_not_rewritten",
+        "pools_over_batch_or_channels",
     }
     assert names_of([rewriter.id, "none", "layout"]) == ["oneDNN", rewriter.name]
 

@@ -1,21 +1,21 @@
-"""What the attributes of a node may say: conditions that rows of `grammars/reasons.toml` name."""
+"""What the attributes of a node say, and whether that is what a rule asks for."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 
 Attributes = dict[str, str]
+Values = Mapping[str, tuple[str, ...]]
+"""Values of attributes, by their names."""
 
 
-def pads_explicitly(attributes: Attributes) -> bool:
-    """The padding is given in numbers, not as SAME or VALID."""
-    return attributes.get("padding") == '"EXPLICIT"'
-
-
-def turns_first_input(attributes: Attributes) -> bool:
-    """The first matrix is to be transposed, or conjugated as well."""
-    return "true" in (attributes.get("transpose_a"), attributes.get("adjoint_a"))
+def one_has(attributes: Attributes, wanted: Values, others: Values) -> bool:
+    """Whether one attribute has a value that is wanted, or one that is there has another value."""
+    return any(attributes.get(name) in values for name, values in wanted.items()) or any(
+        attributes.get(name, values[0]) not in values for name, values in others.items()
+    )
 
 
 def pools_over_batch_or_channels(attributes: Attributes) -> bool:
@@ -27,49 +27,6 @@ def pools_over_batch_or_channels(attributes: Attributes) -> bool:
         if any(place < len(sizes) and sizes[place] != "1" for place in places):
             return True
     return False
-
-
-def is_5d(attributes: Attributes) -> bool:
-    """The tensor has three dimensions of space."""
-    return attributes.get("data_format") in ('"NDHWC"', '"NCDHW"')
-
-
-def must_compile(attributes: Attributes) -> bool:
-    """The function called has jit_compile=True."""
-    return attributes.get("_XlaMustCompile") == "true"
-
-
-def counts(attributes: Attributes) -> bool:
-    """The numbers are integers, or of another type that no kernel of oneDNN takes."""
-    return attributes.get("T") not in (None, "DT_DOUBLE", "DT_HALF", "DT_FLOAT", "DT_BFLOAT16")
-
-
-def is_double(attributes: Attributes) -> bool:
-    """The numbers are float64."""
-    return attributes.get("T") == "DT_DOUBLE"
-
-
-def is_bfloat16(attributes: Attributes) -> bool:
-    """The numbers are bfloat16."""
-    return attributes.get("T") == "DT_BFLOAT16"
-
-
-def is_half(attributes: Attributes) -> bool:
-    """The numbers are float16."""
-    return attributes.get("T") == "DT_HALF"
-
-
-def has_other_filter(attributes: Attributes) -> bool:
-    """The weights of a quantized op are not of type qint8."""
-    return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"
-
-
-def aligns_corners(attributes: Attributes) -> bool:
-    """Pixels are not compared by their middles."""
-    return (attributes.get("align_corners"), attributes.get("half_pixel_centers")) != (
-        "false",
-        "true",
-    )
 
 
 # ---- reading attributes: `{{node NAME}} = OP[ATTRIBUTES](INPUTS)` --------------------------------

@@ -29,7 +29,11 @@ from tflogscope.model.common.frames import (
 )
 from tflogscope.model.common.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.executions.instantiations import Instantiations
-from tflogscope.model.reasons.conditions import Attributes, must_compile, parse_attributes
+from tflogscope.model.reasons.conditions import (
+    Attributes,
+    parse_attributes,
+    pools_over_batch_or_channels,
+)
 from tflogscope.model.reasons.plugins import PluginNodes, by_onednn, choose_plugins, plugins_of
 from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
 
@@ -37,10 +41,10 @@ _NONE = -1
 _PASTED = 20  # records; a log that begins where the program does has more
 _ALL = slice(None)
 _TYPES = {op.name: op.types for op in OPS.values() if op.has_kernel}
-_OPS_OF = {rule.id: list(rule.ops) for rule in RULES}
+_RULES = {rule.id: rule for rule in RULES}
 # Ops that call, kernels that run what XLA compiled, and the one that compiles for `_XlaRun`.
-_CALLS = _OPS_OF["compiled-function"]
-_BY_XLA = [*_CALLS, *_OPS_OF["compiled-cluster"], "_XlaCompile"]
+_CALLED = _RULES["compiled-function"]
+_BY_XLA = [*_CALLED.ops, *_RULES["compiled-cluster"].ops, "_XlaCompile"]
 _FLOAT, _BFLOAT16, _HALF = "DT_FLOAT", "DT_BFLOAT16", "DT_HALF"
 _DEVICE = r'(?:^|, )_device="[^"]*[Dd]evice:(\w+):\d+"'
 
@@ -100,8 +104,8 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
         for fact in entry.facts:
             fitting = facts.of(fact, entry, row)
             row, shown = row[fitting >= 0], fitting[fitting >= 0]
-        if entry.attributes is not None and len(row):
-            holds_for = facts.attributes_say(entry.attributes, row)
+        if (entry.attributes or entry.other_attributes) and len(row):
+            holds_for = facts.attributes_say(entry.fits, row)
             row, shown = row[holds_for], shown[holds_for]
         rule[row], proof[row] = number, shown
         left[row] = False
@@ -208,6 +212,9 @@ class _Facts:
 
     # ---- facts -----------------------------------------------------------------------------------
 
+    def pools_over_batch_or_channels(self, row: Integers) -> Integers:
+        return self._here(self.attributes_say(pools_over_batch_or_channels, row), row)
+
     def not_in_table(self, row: Integers) -> Integers:
         return self._here(~self.is_op((op.name for op in OPS.values() if op.layout), row), row)
 
@@ -250,7 +257,7 @@ class _Facts:
         """
         ran = where((self._nodes["ran_at"] >= 0) & self._nodes["name"].is_not_null())
         ran = ran[self.is_op(_BY_XLA, ran)]
-        ran = ran[~self.is_op(_CALLS, ran) | self.attributes_say(must_compile, ran)]
+        ran = ran[~self.is_op(_CALLED.ops, ran) | self.attributes_say(_CALLED.fits, ran)]
         ran = ran[np.argsort(self._nodes["ran_at"][ran].to_numpy())]
         began = rows(
             self._nodes["ran_at"][ran],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from tflogscope.grammar.load import frozen, packaged_toml
 from tflogscope.grammar.onednn_ops import OPS, refused_by
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.reasons import conditions
+from tflogscope.model.reasons.conditions import Attributes, Values, one_has
 
 ANYBODY = "anybody"
 NOTHING = "No change in the program helps."
@@ -42,9 +42,14 @@ class ReasonRule(NamedTuple):
     where: str = ""
     ops: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
-    attributes: Callable[[conditions.Attributes], bool] | None = None
+    attributes: Values = MappingProxyType({})
+    other_attributes: Values = MappingProxyType({})
     eligible: bool | None = True
     by: str = "onednn"
+
+    def fits(self, attributes: Attributes) -> bool:
+        """Whether a node's attributes are those that the rule asks for."""
+        return one_has(attributes, self.attributes, self.other_attributes)
 
     @property
     def places(self) -> dict[str, str]:
@@ -63,7 +68,6 @@ def _rule(
     *,
     why: str,
     ops: tuple[str, ...] | str = (),
-    attributes: str | None = None,
     eligible: bool | str = True,
     **entry: Any,
 ) -> ReasonRule:
@@ -72,7 +76,6 @@ def _rule(
     return ReasonRule(
         why=why.replace("${first}", first),
         ops=tuple(refused) if ops == "refusals" else tuple(ops),
-        attributes=None if attributes is None else getattr(conditions, attributes),
         eligible=None if eligible == UNKNOWN else bool(eligible),
         **entry,
     )
