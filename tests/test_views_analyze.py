@@ -375,13 +375,10 @@ def test_a_grid_measures_what_is_shown() -> None:
     assert captured.get() == "op\n────────────\n\\x1b\\x1b\\x1b\n- \\x1b[31m a\n  b c\n"
 
 
-def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
+def test_requests_of_a_service_are_told_by_function() -> None:
     run = run_of("threads_serve__tf2.20.0")
     (served,) = summary_json(run)["functions"]
-    threads = served["threads"]
-    assert [each["calls"] for each in threads] == [5] * 4  # the program's own count
     assert served["p50_us"] <= served["p95_us"] <= served["p99_us"]
-    assert served["p99_us"] <= max(each["p99_us"] for each in threads)
     service = served["service"]
     assert (service["calls"], service["threads"]) == (20, [3068, 3069, 3070, 3071])
     calls = run.stages.calls.filter(pl.col("thread").is_in(service["threads"]))

@@ -360,16 +360,6 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     internal = {row["function"]: row["made_by"] for row in others if row["made_by"]}
     for name, made_by in internal.items():
         children.append(doc.Paragraph(f"{name} is internal to TensorFlow ({made_by})"))
-    by_thread = [
-        {"name": row["name"], **thread}
-        for row in others
-        if len(row["threads"] or ()) > 1
-        for thread in row["threads"]
-    ]
-    if by_thread:
-        kept, caption = room.rows(by_thread, "threads"), "Later calls by thread"
-        table = doc.Table(doc.columns("threads"), kept, caption, "functions-by-thread")
-        children.append(doc.Full(lambda: [table]))
     return doc.Section("Functions", children, "functions", brief=rest)
 
 

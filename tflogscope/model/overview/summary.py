@@ -142,10 +142,9 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
 
     `first_us` is the time of the first call from entering to leaving, which has the instantiation
     in it; `later_us` the median of `work_us` of the later ones. `p50_us` to `p99_us` are of these:
-    so many of a hundred took no longer; `threads` has the same of each thread that made some,
-    `service` that of all calls of threads that serve (`service_facts`). `xla_calls` ran code that
-    XLA compiled. `made_by` is the file that makes the function, if it is TensorFlow's own (`same`:
-    `Run.python_functions`).
+    so many of a hundred took no longer; `service` has that of all calls of threads that serve
+    (`service_facts`). `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the
+    function, if it is TensorFlow's own (`same`: `Run.python_functions`).
     """
     calls, compiled = of.calls, compiled_runs(of.executions)
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
@@ -162,15 +161,8 @@ def function_facts(functions: pl.DataFrame, same: pl.DataFrame, of: Evidence) ->
     )
     again = ~pl.struct(keys).is_first_distinct()
     later = calls.lazy().sort("call").filter(again).drop_nulls("work_us")
-    later = later.collect().lazy()  # two plans read it
-    of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
-    by_thread = of_thread.agg(calls=pl.len(), **quantiles("work_us"))
-    by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
-    together = by_thread.group_by(keys).agg(threads=pl.struct(pl.exclude(keys)))
     spread = later.group_by(keys).agg(**quantiles("work_us"))
-    for more in (spread, together):
-        per = per.join(more, on=keys, how="left", nulls_equal=True)
-    timed = per.collect()
+    timed = per.join(spread, on=keys, how="left", nulls_equal=True).collect()
     added = rows(timed, row_with(functions[keys], timed[keys]))[:, len(keys) :]
     made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
     service = service_facts(of)
