@@ -6,7 +6,7 @@ One finding says all of it, by what takes more of it: `eager-steady-state` or `b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -39,16 +39,11 @@ _MOST_PACE = threshold("between-steps.most_pace")
 _EVERY = pl.lit(value=True)
 
 
-class Gaps(NamedTuple):
-    """The steady gaps (`read_gaps`), and the spans in all gaps (`_spans`)."""
-
-    steady: pl.DataFrame
-    spans: pl.DataFrame
-
-
 @once
-def read_gaps(evidence: Evidence) -> Gaps:
-    """The gaps between calls that follow each other, in a steady state; pauses are left out.
+def read_gaps(evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The gaps between calls that follow each other, in a steady state, and the spans in all gaps.
+
+    Pauses are left out. The spans are those of `_spans`.
 
     Between two training steps of Keras only callbacks run code of the program, so calls of other
     functions are theirs. Elsewhere a gap has no call of another function in it.
@@ -110,7 +105,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
         idle=idle.fill_null(0) + pl.col("for_callback") - of_ops,
     )
     kept = gaps.filter(steady | pl.col("known"))
-    return Gaps(kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans)
+    return kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans
 
 
 def _apart(gaps: pl.LazyFrame) -> pl.DataFrame:
@@ -205,7 +200,7 @@ def measure_gaps(evidence: Evidence) -> pl.DataFrame:
     of = calls.agg(
         inside=pl.col("wall_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
-    gaps = read_gaps(evidence).steady
+    gaps, _ = read_gaps(evidence)
     held = covered_within(python_of_data(evidence), gaps[["last_end", "begin"]])
     per = (
         gaps.lazy()

@@ -197,7 +197,7 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     }
     claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64)), waits]
     if callback and keras:  # a callback that runs less often leaves out all of these gaps
-        stake, spans = measure_gaps(evidence).filter("fit"), read_gaps(evidence).spans
+        stake, (_, spans) = measure_gaps(evidence).filter("fit"), read_gaps(evidence)
         held = pl.col("at").is_in(spans["gap_at"].filter(is_among(spans["at"], at)).implode())
         claims += [claim_gaps(evidence, stake, column, held) for column in ("idle", "eager")]
     return Finding(

@@ -118,55 +118,6 @@ def places_of(summary: Summary, run: Tables) -> dict[str, str]:
     return {name: place for name, place in places.items() if place}
 
 
-class Busiest(NamedTuple):
-    """The op type that takes most of what nodes take, and where more than half of that is.
-
-    python, function: that place, null if there is none; `mostly`: some of it is elsewhere. `us` is
-    its graph time in the table of ops; null where that has runs which are not counted here; `whole`
-    is that of all op types. `data`: nodes of tf.data, which are not counted, take more.
-    """
-
-    op: str
-    us: float | None
-    whole: float
-    share: float
-    python: str | None
-    function: str | None
-    mostly: bool
-    data: bool
-
-
-@once
-def busiest_of(run: Tables) -> Busiest | None:
-    """The op that computes most (`computing_nodes`); None where the log has no times of nodes."""
-    nodes = computing_nodes(run)
-    time = ranked_by(nodes)
-    op = pl.col("op").str.strip_prefix(MERGED)
-    within = pl.when(pl.col("python").is_null()).then("function")
-    grouped = nodes.group_by("python", op=op, function=within, maintain_order=True)
-    by = grouped.agg(us=pl.col(time).sum()).with_columns(total_us=pl.col("us").sum().over("op"))
-    whole = float(by["us"].sum())
-    if not whole:
-        return None
-    order = ["total_us", "op", "us"]
-    first = by.sort(order, descending=True, maintain_order=True).row(0, named=True)
-    total_us, most = first["total_us"], first["us"] > first["total_us"] / 2
-    ran = run.ops.filter(op.eq(first["op"]), mode="graph", kind="op")
-    printed = spoken(float(ran[time].sum()))
-    of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
-    data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
-    return Busiest(
-        first["op"],
-        total_us if spoken(total_us) == printed else None,
-        whole,
-        total_us / whole,
-        first["python"] if most else None,
-        first["function"] if most else None,
-        most and spoken(first["us"]) != spoken(total_us),
-        float(data[time].sum()) > total_us,
-    )
-
-
 def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     columns = ["id", "severity", "time_us", "python", "advice"]
@@ -220,7 +171,7 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     most = {} if threads_of_service(summary.functions) else _making(run)
     others, compute = most | _waiting(run), _compute(run)
     if compute and (others or summary.lead):  # a verdict has two lines
-        compute["busiest"]["others"] = True
+        compute = {**compute, "busiest": {**compute["busiest"], "others": True}}
     return facts | others | compute
 
 
@@ -252,16 +203,45 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
 
 
+@once
 def _compute(run: Tables) -> dict[str, Any]:
-    """What a verdict says of the busiest op."""
-    busiest = busiest_of(run)
-    if busiest is None:
+    """What a verdict says of the op that computes most; empty where the log has no times of nodes.
+
+    `place` is the line that more than half of its time is of, `where` the same or the function, and
+    `mostly` that some of it is elsewhere. `us` is its graph time in the table of ops; null where
+    that has runs which are not counted here (`computing_nodes`); `whole` is that of all op types.
+    `kind.data`: nodes of tf.data, which are not counted, take more.
+    """
+    nodes = computing_nodes(run)
+    time = ranked_by(nodes)
+    op = pl.col("op").str.strip_prefix(MERGED)
+    within = pl.when(pl.col("python").is_null()).then("function")
+    grouped = nodes.group_by("python", op=op, function=within, maintain_order=True)
+    by = grouped.agg(us=pl.col(time).sum()).with_columns(total_us=pl.col("us").sum().over("op"))
+    whole = float(by["us"].sum())
+    if not whole:
         return {}
-    where = busiest._asdict() if busiest.python or busiest.function else None
+    order = ["total_us", "op", "us"]
+    first = by.sort(order, descending=True, maintain_order=True).row(0, named=True)
+    total_us = first["total_us"]
+    ran = run.ops.filter(op.eq(first["op"]), mode="graph", kind="op")
+    us = total_us if spoken(total_us) == spoken(float(ran[time].sum())) else None
+    where = {name: first[name] for name in ("python", "function") if first["us"] > total_us / 2}
+    if any(where.values()):
+        where["mostly"] = spoken(first["us"]) != spoken(total_us)
+    of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
+    data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
     wall = float(run.time.filter(phase="compute")["wall_us"].sum())
-    facts = {**busiest._asdict(), "where": where, "kind": {"data": busiest.data}}
-    facts["threads"] = {"over": 0 < wall < (busiest.us or 0)}
-    return {"busiest": facts, "place": busiest.python}
+    busiest = {
+        "op": first["op"],
+        "us": us,
+        "whole": whole,
+        "share": total_us / whole,
+        "where": where if any(where.values()) else None,
+        "kind": {"data": float(data[time].sum()) > total_us},
+        "threads": {"over": 0 < wall < (us or 0)},
+    }
+    return {"busiest": busiest, "place": where.get("python")}
 
 
 def busiest_sentence(run: Tables) -> str:
