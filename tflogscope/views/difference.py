@@ -178,36 +178,27 @@ def _counts(title: str, facts: Facts, key: str, name: Callable[[Facts], str]) ->
 
 
 def _changes(key: str, title: str, facts: Facts, names: tuple[str, ...]) -> doc.Section:
-    def named(row: Facts) -> Facts:
-        name = " ".join(str(row[name]) for name in names if row[name]) or "?"
-        return {"name": name, "change": _change(row)}
-
-    changes = facts[key]
-    shown = [
+    changes = [
         {
-            **named(row),
+            **row,
+            "name": " ".join(str(row[name]) for name in names if row[name]) or "?",
+            "change": _change(row),
             "runs": _pair(row, "executions", "{:,}".format),
             "time": _pair(row, "time_us", duration),
         }
-        for row in changes[:_ROWS_SHOWN]
+        for row in facts[key]
     ]
     count = len(changes)
     more = f" ({_ROWS_SHOWN} of {count}; --json has all)" if count > _ROWS_SHOWN else ""
 
     def full() -> Iterable[doc.Node]:
-        every = [
-            {**row, "name": shown_row["name"], "change": shown_row["change"]}
-            for row, shown_row in zip(changes, map(named, changes), strict=True)
-        ]
-        kept = doc.Room().rows(every, title)
+        kept = doc.Room().rows(changes, title)
         columns = _compared(doc.columns("diff-all-changes"), facts)
         yield doc.Table(columns, kept, title, f"{key}-table", tools=True)
 
     by_time = ", by time" * _is_timed(facts)
-    children = (
-        doc.Brief([doc.Table(_compared(doc.columns("diff-changes"), facts), shown)]),
-        doc.Full(full),
-    )
+    shown = doc.Table(_compared(doc.columns("diff-changes"), facts), changes[:_ROWS_SHOWN])
+    children = (doc.Brief([shown]), doc.Full(full))
     return doc.Section(f"{title} that changed{by_time}", children, brief=more)
 
 

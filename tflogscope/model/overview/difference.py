@@ -7,6 +7,7 @@ function's traces are added up.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
 
 Facts = dict[str, Any]
+Sides = dict[str, pl.DataFrame]
 
 RATIO = threshold("diff.ratio")
 RATIO_ALONE = threshold("diff.ratio_alone")
@@ -30,6 +32,7 @@ _LEAST_RUNS = threshold("diff.least_runs")
 _LEAST_SHARE = threshold("diff.least_share")
 _LEAST_US = threshold("diff.least")
 _BOTH = ("before", "after")
+_FUNCTION = ["function", "flavour"]
 TIMES = {"slower", "faster"}
 
 
@@ -57,7 +60,14 @@ def difference(before: Tables, after: Tables) -> Facts:
     recorded = {side: _recorded_facts(run) for side, run in runs.items()}
     untimed = any(map(why_not_timed, recorded.values()))
     step = None if untimed else _step(runs)
-    nodes, functions = _nodes(runs, total_us, of_one), _functions(runs, total_us, of_one)
+
+    def per(of: Callable[[Any, pl.Expr, str], pl.DataFrame]) -> Sides:
+        return {side: of(run, total_us, of_one) for side, run in runs.items()}
+
+    nodes = _changed(
+        _common(per(_nodes)), ["function", "node"], {"kernel": "kernels", "reason": "reasons"}
+    )
+    functions = _changed(per(_functions), _FUNCTION, {"traces": "traces", "rewritten": "rewritten"})
     if step:
         step["alone"] = not any(
             row["function"] == step["function"] and {*row["changes"]} - TIMES
@@ -69,12 +79,12 @@ def difference(before: Tables, after: Tables) -> Facts:
         "simulated": [side for side, of_it in recorded.items() if of_it.get("simulated")],
         "loops": {side: None if untimed else _loops(run) for side, run in runs.items()},
         "step": step,
-        "modes": _modes(runs, total_us),
-        "causes": _causes(runs, pl.col(of_one)),
-        "ops": _ops(runs, total_us, of_one),
+        "modes": _side_by_side(per(_modes), ["mode", "kind"]).sort("mode", "kind").to_dicts(),
+        "causes": _side_by_side(per(_causes), ["cause"]).sort("cause").to_dicts(),
+        "ops": _changed(per(_ops), ["op"], {"mode": "modes", "kernel": "kernels"}),
         "functions": functions,
         "nodes": nodes,
-        "primitives": _primitives(runs),
+        "primitives": _changed(per(_primitives), ["primitive", "implementation"], {}),
         "problems": None if any(r.ops.height for r in runs.values()) else problems_of(runs),
         "findings": _findings(runs),
     }
@@ -133,97 +143,84 @@ def _spread(time: str) -> list[pl.Expr]:
     return [pl.col(time).quantile(at, "linear").alias(name) for name, at in quantiles]
 
 
-def _spread_of(
-    run: Tables, frame: pl.DataFrame, keys: list[str], time: str, which: pl.Expr
+def _with_spread(
+    frame: pl.DataFrame, keys: list[str], executions: pl.DataFrame, time: str
 ) -> pl.DataFrame:
     """Put the spread of executions' times beside their sums."""
-    ran = run.executions.filter(which & (pl.col("status") != "dead")).select(*keys, time)
-    spread = ran.drop_nulls(time).group_by(keys).agg(*_spread(time))
-    spread = spread.cast({pl.Categorical: pl.String})
+    ran = executions.filter(pl.col("status") != "dead").drop_nulls(time)
+    spread = ran.group_by(keys).agg(*_spread(time)).cast({pl.Categorical: pl.String})
     return frame.join(spread, on=keys, how="left", nulls_equal=True)
 
 
-def _modes(runs: dict[str, Any], time: pl.Expr) -> list[Facts]:
+# ---- what one run has: sums of a column of time, and the spread of `one` execution's time --------
+
+
+def _modes(run: Any, time: pl.Expr, _one: str) -> pl.DataFrame:
     """Of calls the time of this run, first calls included, as `analyze` says it."""
-    is_call, per = pl.col("kind") == "call", {}
-    for side, run in runs.items():
-        sums = run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
-        of_calls = pl.when(is_call).then(pl.lit(run.summary.nested.steady_us, pl.Float64))
-        per[side] = sums.with_columns(time_us=of_calls.otherwise("time_us"))
-    return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
+    ops: pl.DataFrame = run.ops
+    sums = ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
+    of_calls = pl.lit(run.summary.nested.steady_us, pl.Float64)
+    is_call = pl.col("kind") == "call"
+    return sums.with_columns(time_us=pl.when(is_call).then(of_calls).otherwise("time_us"))
 
 
-def _causes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
-    per = {}
-    for side, run in runs.items():
-        eager = run.executions.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
-        eager = eager.with_columns(pl.col("cause").cast(pl.String))
-        per[side] = eager.group_by("cause").agg(executions=pl.len(), time_us=time.sum())
-    return _side_by_side(per, ["cause"]).sort("cause").to_dicts()
+def _causes(run: Tables, _time: pl.Expr, one: str) -> pl.DataFrame:
+    eager = run.executions.filter(mode="eager", kind="op").cast({"cause": pl.String})
+    return eager.group_by("cause").agg(executions=pl.len(), time_us=pl.col(one).sum())
 
 
-def _ops(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
-    per = {}
-    for side, run in runs.items():
-        ops = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
-        per[side] = ops.group_by("op").agg(
-            pl.col("executions").sum(),
-            time.sum().alias("time_us"),
-            modes=_joined("mode"),
-            kernels=_joined("kernel"),
-            eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
-            graph=pl.col("executions").filter(pl.col("mode") == "graph").sum(),
-        )
-        per[side] = _spread_of(run, per[side], ["op"], one, pl.col("kind") == "op")
-    return _changed(per, ["op"], {"mode": "modes", "kernel": "kernels"})
+def _ops(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
+    ops = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
+    ran = ops.group_by("op").agg(
+        pl.col("executions").sum(),
+        time.sum().alias("time_us"),
+        modes=_joined("mode"),
+        kernels=_joined("kernel"),
+        eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
+        graph=pl.col("executions").filter(pl.col("mode") == "graph").sum(),
+    )
+    return _with_spread(ran, ["op"], run.executions.filter(kind="op"), one)
 
 
-def _functions(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
-    per = {}
-    for side, run in runs.items():
-        functions = run.functions.filter(pl.col("function").is_not_null())
-        per[side] = functions.group_by("function", "flavour").agg(
-            time.sum().alias("time_us"),
-            executions=pl.col("calls").sum(),
-            traces=pl.len(),
-            rewritten=pl.col("rewritten_nodes").sum(),
-        )
-        keys = ["function", "flavour"]
-        per[side] = _spread_of(run, per[side], keys, one, pl.col("kind") == "call")
-    return _changed(per, ["function", "flavour"], {"traces": "traces", "rewritten": "rewritten"})
+def _functions(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
+    functions = run.functions.filter(pl.col("function").is_not_null())
+    called = functions.group_by(_FUNCTION).agg(
+        time.sum().alias("time_us"),
+        executions=pl.col("calls").sum(),
+        traces=pl.len(),
+        rewritten=pl.col("rewritten_nodes").sum(),
+    )
+    return _with_spread(called, _FUNCTION, run.executions.filter(kind="call"), one)
 
 
-def _nodes(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
-    per = {}
-    for side, run in runs.items():
-        nodes = run.nodes.filter(pl.col("executions") > 0)
-        per[side] = nodes.group_by("function", "node").agg(
+def _nodes(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
+    ran = (
+        run.nodes.filter(pl.col("executions") > 0)
+        .group_by("function", "node")
+        .agg(
             pl.col("executions").sum(),
             time.sum().alias("time_us"),
             op=pl.col("op").first(),
             kernels=_joined("kernel"),
             reasons=_joined("reason"),
         )
-        keys = ["function", "node"]
-        per[side] = _spread_of(run, per[side], keys, one, pl.col("node").is_not_null())
-    common = per["before"]["function"].unique()
-    common = common.filter(
-        common.is_in(per["after"]["function"].unique().implode(), nulls_equal=True)
     )
-    # A function that only one run has is one change, not one for each of its nodes.
+    return _with_spread(ran, ["function", "node"], run.executions.drop_nulls("node"), one)
+
+
+def _common(per: Sides) -> Sides:
+    """The nodes of functions that both runs have: any other is one change, not one of each node."""
+    before, after = (frame["function"].unique() for frame in per.values())
+    common = before.filter(before.is_in(after.implode(), nulls_equal=True))
     shared = pl.col("function").is_in(common.implode(), nulls_equal=True)
-    inside = {side: frame.filter(shared) for side, frame in per.items()}
-    return _changed(inside, ["function", "node"], {"kernel": "kernels", "reason": "reasons"})
+    return {side: frame.filter(shared) for side, frame in per.items()}
 
 
-def _primitives(runs: dict[str, Tables]) -> list[Facts]:
-    per = {}
-    for side, run in runs.items():
-        lines = run.primitives.filter(pl.col("event") == "exec")
-        per[side] = lines.group_by("primitive", "implementation").agg(
-            *_spread("duration_us"), executions=pl.len(), time_us=summed("duration_us")
-        )
-    return _changed(per, ["primitive", "implementation"], {})
+def _primitives(run: Tables, _time: pl.Expr, _one: str) -> pl.DataFrame:
+    lines = run.primitives.filter(event="exec")
+    return lines.group_by("primitive", "implementation").agg(
+        *_spread("duration_us"), executions=pl.len(), time_us=summed("duration_us")
+    )
 
 
 def _findings(runs: dict[str, Tables]) -> list[Facts]:
@@ -240,7 +237,7 @@ def _joined(column: str) -> pl.Expr:
     return pl.col(column).drop_nulls().unique().sort().str.join(";")
 
 
-def _side_by_side(per: dict[str, pl.DataFrame], keys: list[str]) -> pl.DataFrame:
+def _side_by_side(per: Sides, keys: list[str]) -> pl.DataFrame:
     """Join two frames by `keys`; other columns get the side as their suffix."""
     sides = [
         frame.rename({name: f"{name}_{side}" for name in frame.columns if name not in keys})
@@ -249,7 +246,7 @@ def _side_by_side(per: dict[str, pl.DataFrame], keys: list[str]) -> pl.DataFrame
     return sides[0].join(sides[1], on=keys, how="full", coalesce=True, nulls_equal=True)
 
 
-def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, str]) -> list[Facts]:
+def _changed(per: Sides, keys: list[str], watched: dict[str, str]) -> list[Facts]:
     """Rows in which something changed, the largest change of time first.
 
     `watched` are columns by the change that a difference in them is.
