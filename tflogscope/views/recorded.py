@@ -9,6 +9,7 @@ import numpy as np
 
 from tflogscope.model.common.facts import Entry, Summary
 from tflogscope.model.common.figures import count_of, duration, percent, size_of
+from tflogscope.model.common.origin import command_of, fields_of
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
@@ -141,14 +142,12 @@ def _origin(run: Run) -> Iterator[doc.Fact]:
         size = "" if file.size is None else f", {file.size:,} bytes"
         yield doc.Fact("input", (doc.Code(file.name), f"{size}, SHA-256 ", doc.Code(file.sha256)))
     header: Mapping[str, Any] = run.recorded_as or {}
-    command = header.get("command")
-    if isinstance(command, list):
-        yield doc.Fact("command", doc.Code(" ".join(map(str, command))))
+    if command := command_of(header):
+        yield doc.Fact("command", doc.Code(" ".join(command)))
     elif not header:
         yield doc.Fact("command", "unknown: the log was not made by tflogscope record")
     for key, label in (("versions", "releases"), ("environment", "settings")):
-        values = header.get(key)
-        for name, value in values.items() if isinstance(values, dict) else ():
+        for name, value in fields_of(header, key).items():
             yield doc.Fact(label, doc.Code(f"{name}={value}"))
     for key in ("started", "system", "processor"):
         text = header.get(key)

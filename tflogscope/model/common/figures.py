@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,12 @@ def known_sum(durations: pl.Expr) -> pl.Expr:
     import polars as pl
 
     return pl.when(durations.count() > 0).then(durations.sum())
+
+
+def sum_known(durations: pl.Series) -> Any:
+    """The same of a series, rounded."""
+    total: Any = durations.sum()
+    return round_time(total) if durations.count() else None
 
 
 def summed(column: str) -> pl.Expr:

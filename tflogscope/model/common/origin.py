@@ -67,6 +67,18 @@ def header_of(text: bytes) -> dict[str, Any] | None:
     return header if isinstance(header, dict) else None
 
 
+def fields_of(header: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    """What a header of `read_header` has in one of its fields: `versions`, `environment`."""
+    fields = (header or {}).get(name)
+    return fields if isinstance(fields, dict) else {}
+
+
+def command_of(header: Mapping[str, Any] | None) -> list[str]:
+    """The words of the command that was recorded; none where the header doesn't say it."""
+    command = (header or {}).get("command")
+    return [*map(str, command)] if isinstance(command, list) else []
+
+
 def footer_of(text: bytes) -> dict[str, Any]:
     """The fields of the line that `tflogscope record` writes last; none if there is no such line.
 
@@ -82,8 +94,7 @@ def has_end(header: Mapping[str, Any] | None, ends: Sequence[bytes]) -> bool:
 
     `ends` are the ends of its files.
     """
-    versions = (header or {}).get("versions")
-    release = versions.get("tflogscope") if isinstance(versions, dict) else None
+    release = fields_of(header, "versions").get("tflogscope")
     match = re.match(r"(\d{1,4})\.(\d{1,4})\.", str(release))
     if match is None or (int(match[1]), int(match[2])) < _WRITES_ENDS:
         return True
@@ -100,9 +111,7 @@ def signal_name(number: int) -> str:
 
 def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
     """The version of TensorFlow that ran, by a header of `read_header`."""
-    versions = (header or {}).get("versions")
-    if not isinstance(versions, dict):
-        return None
+    versions = fields_of(header, "versions")
     named = (versions.get(name) for name in TENSORFLOW_PACKAGES)
     return next((version for version in named if isinstance(version, str)), None)
 
@@ -158,11 +167,8 @@ def place_of(settings: object) -> tuple[str | None, int | None]:
 
 def calibrated_of(header: Mapping[str, Any] | None) -> dict[str, float]:
     """What later calls took in a run without a log, in µs, by function (`record --calibrate`)."""
-    times = (header or {}).get("calibrated")
-    if not isinstance(times, dict):
-        return {}
     return {
         name: float(taken)
-        for name, taken in times.items()
+        for name, taken in fields_of(header, "calibrated").items()
         if isinstance(taken, int | float) and 0 < taken < _LONGEST_CALL
     }

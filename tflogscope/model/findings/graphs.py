@@ -15,6 +15,7 @@ from tflogscope.model.calls.processes import several_processes
 from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
+from tflogscope.model.common.origin import fields_of
 from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.changes import lengths_vary
 from tflogscope.model.findings.finding import Finding, claim_in_calls, claim_spans, most
@@ -246,11 +247,10 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
 
 def _threads(evidence: Evidence) -> Iterator[Finding]:
     """More threads than processors, where `record` wrote down how many there are."""
-    header = evidence.recorded_as or {}
-    cpus, environment = header.get("cpus"), header.get("environment")
+    cpus = (evidence.recorded_as or {}).get("cpus")
     if not isinstance(cpus, int) or cpus < 1:
         return
-    variables = environment if isinstance(environment, dict) else {}
+    variables = fields_of(evidence.recorded_as, "environment")
     settings = [
         f"{name}={variables[name]}"
         for name in _SETTINGS

@@ -17,6 +17,7 @@ from tflogscope.model.calls.python_functions import GRADIENT
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among, only, row_with, rows, where
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
+from tflogscope.model.common.origin import fields_of
 from tflogscope.model.findings.finding import (
     AVOIDABLE,
     Finding,
@@ -84,10 +85,9 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     at = sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()])
     isa = header_facts(evidence.events.primitives).isa
     by_default = isa is not None and not re.search(_ON_BY_DEFAULT, isa)
-    environment = (evidence.recorded_as or {}).get("environment")
-    set_ = environment.get(_SWITCH) if isinstance(environment, dict) else None
     itself = next(iter(evidence.events.messages("python_setting")["value"]), None)
-    set_ = set_ if itself is None else itself
+    given = fields_of(evidence.recorded_as, "environment").get(_SWITCH)
+    set_ = given if itself is None else itself
     is_off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
     facts |= {
         "took": took,

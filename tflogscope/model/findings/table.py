@@ -19,6 +19,7 @@ from tflogscope.model.common.figures import span_of_run, whole_of
 from tflogscope.model.common.frames import is_among, last_before
 from tflogscope.model.common.frames import rows as rows_of
 from tflogscope.model.common.once import once
+from tflogscope.model.common.origin import command_of
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.common.source_text import line_with
@@ -111,10 +112,8 @@ def _set_at(row: Row, evidence: Evidence) -> str | None:
     """The line of the program that makes the setting which a finding is about."""
     if not row.set_by:
         return None
-    recorded_as = evidence.recorded_as or {}
-    command = recorded_as.get("command")
+    named, recorded_as = command_of(evidence.recorded_as), evidence.recorded_as or {}
     files = evidence.lines.python.str.replace(r":\d+$", "").unique(maintain_order=True).to_list()
-    named = [*map(str, command)] if isinstance(command, list) else []
     return line_with(row.set_by, [*dict.fromkeys(named + files)], recorded_as)
 
 

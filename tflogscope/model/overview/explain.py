@@ -17,7 +17,7 @@ from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.causes import LIBRARY, package_of
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
-from tflogscope.model.common.figures import round_time, summed
+from tflogscope.model.common.figures import round_time, sum_known, summed
 from tflogscope.model.common.names import MERGED, is_rewritten
 from tflogscope.model.executions.failures import END_OF_DATA
 from tflogscope.model.reasons import rules as reason_rules
@@ -331,15 +331,13 @@ def _rewritten(executions: pl.DataFrame) -> list[Facts]:
 
 def _counted(executions: pl.DataFrame) -> Facts:
     alive = executions.filter(pl.col("status") != "dead")
-    names = ("duration_us", "work_us", "steady_us")
-    durations, work, steady = (alive[name].drop_nulls() for name in names)
     return {
         "runs": alive.height,
         "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": executions.height - alive.height,
-        "steady_us": round_time(float(steady.sum())) if len(steady) else None,
-        "work_us": round_time(float(work.sum())) if len(work) else None,
-        "total_us": int(durations.sum()) if len(durations) else None,
+        "steady_us": sum_known(alive["steady_us"]),
+        "work_us": sum_known(alive["work_us"]),
+        "total_us": sum_known(alive["duration_us"]),
     }
 
 

@@ -24,6 +24,7 @@ from tflogscope.model.common.figures import (
 from tflogscope.model.common.frames import looked_up
 from tflogscope.model.common.names import MERGED
 from tflogscope.model.common.once import once
+from tflogscope.model.common.origin import command_of
 from tflogscope.model.common.sentences import rows
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.ledger.stretches import MAKING, PHASE_NAMES, WAITS
@@ -79,9 +80,7 @@ def read_headline(summary: Summary, run: Tables, recorded_as: Facts) -> Headline
 
 def _facts(summary: Summary, recorded_as: Facts) -> list[str]:
     recorded, onednn = summary.recorded, summary.onednn
-    command = recorded_as.get("command")
-    program = " ".join(map(str, command)) if isinstance(command, list) else ""
-    first, *rest = program.split(" ", 1)  # without the folder of the interpreter
+    first, *rest = command_of(recorded_as) or [""]  # without the folder of the interpreter
     program = " ".join([_file_name(first), *rest])
     isa = onednn.header.isa if onednn else None
     processor = recorded_as.get("processor")

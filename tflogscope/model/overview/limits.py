@@ -19,7 +19,7 @@ from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows, where
 from tflogscope.model.common.names import WRAPPED, function_columns
-from tflogscope.model.common.origin import KEPT_BACK, footer_of, has_end
+from tflogscope.model.common.origin import KEPT_BACK, command_of, fields_of, footer_of, has_end
 from tflogscope.model.costs.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.executions import Executions, with_places
@@ -79,7 +79,8 @@ def _by_level(evidence: Evidence, eager: Entry, graph: Entry) -> dict[str, Facts
     }
     by_id: dict[str, Facts] = {id_: {} for id_, here in holds.items() if here}
     if "no-onednn-lines" in by_id:
-        by_id["no-onednn-lines"]["asked"] = _asked_for_lines(evidence)
+        asked = fields_of(evidence.recorded_as, "environment").get("ONEDNN_VERBOSE")
+        by_id["no-onednn-lines"]["asked"] = asked in ("1", "2")
     by_id |= {id_: {"count": count} for id_, count in counts.items() if count}
     if counts["unread-onednn-lines"] > MOST_UNREAD:
         by_id["unread-onednn-lines"]["rows"] = MOST_UNREAD
@@ -94,12 +95,6 @@ def _has_end(evidence: Evidence) -> bool:
     spans = evidence.events.spans
     parted = any(span.account.process for span in spans)
     return parted or has_end(evidence.recorded_as, [span.tail for span in spans])
-
-
-def _asked_for_lines(evidence: Evidence) -> bool:
-    """Whether `record` says that the program ran with ONEDNN_VERBOSE."""
-    environment = (evidence.recorded_as or {}).get("environment")
-    return isinstance(environment, dict) and environment.get("ONEDNN_VERBOSE") in ("1", "2")
 
 
 def _without_ends(evidence: Evidence, eager: Entry) -> bool:
@@ -217,10 +212,9 @@ def _captured(evidence: Evidence) -> Facts:
     ended = [*re.finditer(end["pattern"], tails, re.MULTILINE)]
     if not ended:
         return {}
-    header = evidence.recorded_as or {}
-    command, settings = header.get("command"), header.get("environment")
-    if isinstance(command, list) and isinstance(settings, dict):
-        options = " ".join(map(str, [*command, settings.get("PYTEST_ADDOPTS", "")]))
+    if command := command_of(evidence.recorded_as):
+        settings = fields_of(evidence.recorded_as, "environment")
+        options = " ".join([*command, str(settings.get("PYTEST_ADDOPTS", ""))])
         captures = not re.search(end["options"], options)
     else:
         captures = re.search(end["shown"], tails, re.MULTILINE) is not None

@@ -14,7 +14,7 @@ from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model.common import sentences
 from tflogscope.model.common.facts import Entry, Mode
-from tflogscope.model.common.figures import known_sum, ranked_by, round_time, rounded, summed
+from tflogscope.model.common.figures import known_sum, ranked_by, rounded, sum_known, summed
 from tflogscope.model.common.frames import among, is_among, only, row_with, rows
 from tflogscope.model.common.names import ONEDNN_ON
 from tflogscope.model.costs.costs import Costs
@@ -69,23 +69,18 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> Entry:
             str(kind): Entry(
                 executions=int(alike["executions"].sum()),
                 dead=int(alike["dead"].sum()),
-                steady_us=_sum_known(alike["steady_us"]),
-                total_us=_sum_known(alike["total_us"]),
+                steady_us=sum_known(alike["steady_us"]),
+                total_us=sum_known(alike["total_us"]),
             )
             for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
         },
         rewritten=Entry(
             executions=int(rewritten["executions"].sum()),
-            steady_us=_sum_known(rewritten["steady_us"]),
-            total_us=_sum_known(rewritten["total_us"]) or 0,
+            steady_us=sum_known(rewritten["steady_us"]),
+            total_us=sum_known(rewritten["total_us"]) or 0,
         ),
         has_durations=bool(here["total_us"].count()),
     )
-
-
-def _sum_known(times: pl.Series) -> Any:
-    total: Any = times.sum()
-    return round_time(total) if times.count() else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
@@ -182,10 +177,10 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> E
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.known("steady_us")[row]
     return Entry(
-        steady_us=round_time(float(outer.sum())) if outer.count() else None,
+        steady_us=sum_known(outer),
         ops=Entry(
             executions=len(inside),
-            steady_us=round_time(float(inside.sum())) if inside.count() else None,
+            steady_us=sum_known(inside),
         ),
     )
 
