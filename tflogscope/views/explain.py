@@ -229,21 +229,16 @@ def _lines(entry: Facts) -> doc.Text:
 def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
     functions = facts["graph"]["functions"]
     if functions:
-        plugins = {rewriter.id for rewriter in REWRITERS}
-        by_plugin = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
-        items = _functions(functions[:_GROUPS_SHOWN], own_remapper=by_plugin)
+        items = _functions(functions[:_GROUPS_SHOWN])
         more = doc.left_out(len(functions), _GROUPS_SHOWN)
         yield doc.Section("Why in graphs", [*items, *more], tone="graph")
 
 
-def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.Item]:
-    """Functions whose nodes they are; why they are there once for all of the same reason.
-
-    `own_remapper`: a plug-in may have fused ops in the place of grappler.
-    """
+def _functions(entries: Sequence[Facts]) -> Iterator[doc.Item]:
+    """Functions whose nodes they are; why they are there once for all of the same reason."""
     together: dict[str, list[Facts]] = {}
     for entry in entries:
-        together.setdefault(_why_there(entry, own_remapper), []).append(entry)
+        together.setdefault(_why_there(entry), []).append(entry)
     for why, (*others, last) in together.items():
         yield from (_said(_function(entry)) for entry in others)
         yield _said(_function(last), doc.Paragraph(why))
@@ -262,24 +257,23 @@ def _function(entry: Facts) -> doc.Text:
     return f"{name}{which_of}", call, ran, doc.Line(entry["lines"][0])
 
 
-def _why_there(entry: Facts, own_remapper: bool) -> str:
+def _why_there(entry: Facts) -> str:
     if entry["why"]:
         return str(entry["why"])
     if entry["first_call_line"]:
-        return f"{_origin(entry['ops'], own_remapper)}; each call of the function runs it."
+        return f"{_origin(entry['ops'])}; each call of the function runs it."
     return "It is a node of the function."
 
 
-def _origin(ops: list[str], own_remapper: bool) -> str:
+def _origin(ops: list[str]) -> str:
     """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
     if not ops or not all(op.startswith("_") for op in ops):
         return "Python called it while the function was traced, so it became a node"
     if all(op.startswith("_Fused") for op in ops):
-        plugin = ", or the plug-in's own" if own_remapper else ""
         return (
             "Python called the ops it consists of while the function was traced; grappler "
             "fused them when the function was instantiated "
-            f"(core/grappler/optimizers/remapper.cc{plugin})"
+            "(core/grappler/optimizers/remapper.cc, or that of a plug-in)"
         )
     return "TensorFlow added it when instantiating the function"
 
