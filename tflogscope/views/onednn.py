@@ -88,16 +88,10 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        one, nodes = eligible.nodes == 1, count_of(eligible.nodes, "eligible graph node")
-        rewritten, share = eligible.rewritten, percent(eligible.on_kernels, eligible.runs)
-        if eligible.nodes == rewritten and share == "100%":
-            text = f"{'the only' if one else 'all'} {nodes.removeprefix('1 ')} ran"
-        elif not rewritten:
-            text = f"the only {nodes[2:]} did not run" if one else f"none of {nodes} ran"
-        else:
-            text = f"{rewritten:,} of {nodes} ran"
-        text += f" on {whose(facts)}"
-        if 0 < rewritten < eligible.nodes or (rewritten and share != "100%"):
+        nodes, rewritten = count_of(eligible.nodes, "eligible graph node"), eligible.rewritten
+        share = percent(eligible.on_kernels, eligible.runs)
+        text = f"{rewritten:,} of {nodes} ran on {whose(facts)}"
+        if rewritten and (rewritten < eligible.nodes or share != "100%"):
             text += f" ({share} of executions)"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
