@@ -13,11 +13,6 @@ LINES_WITHOUT_END = 64
 
 No log has such an execution. The most lines of one execution are 32, of an Eigen convolution.
 """
-STRAY_LINES = 5000
-"""How far behind its dispatch an eager op's line is looked for where its end was lost.
-
-With an end: up to 213 lines, with four Python threads. Without: up to 1,179, at level 3.
-"""
 
 # ---- links: what is odd, and habit ---------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.events import PLACES, Events
+from tflogscope.events.events import Events
 from tflogscope.model.common.frames import (
     Booleans,
     Integers,
@@ -24,7 +24,7 @@ from tflogscope.model.common.frames import (
     rows,
     where,
 )
-from tflogscope.model.common.thresholds import HABITS, LOST, STRAY_LINES
+from tflogscope.model.common.thresholds import HABITS, LOST
 from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
@@ -235,11 +235,6 @@ class _Linker:
         pairs, slot, got = self._place(pairs.where(~lost), lines, self.problem[rest])
         candidate, link = _classify(pairs, slot, got)
         link[(link == CERTAIN) & rivals] = INFERRED
-        used = np.concatenate([ran, candidate[got >= 0]])
-        strays = np.flatnonzero((got < 0) & ~self._is("reorder")[rest])
-        chosen = self._stray(rest[strays], used)
-        strays, chosen = strays[chosen >= 0], chosen[chosen >= 0]
-        candidate[strays], link[strays] = chosen, AMBIGUOUS
         if self._kept_back(rest[candidate < 0]):
             link[candidate >= 0] = AMBIGUOUS
         return candidate, link
@@ -293,25 +288,6 @@ class _Linker:
         pair = assign(line, slot[chosen], likes=likes, merit=merit)
         lines = np.flatnonzero(pair >= 0)
         got[lines] = chosen[pair[lines]]
-
-    def _stray(self, lines: Integers, used: Integers) -> Integers:
-        """Return for lines without a place the eager ops before them that lack one (-1: none).
-
-        Ends of eager ops name nobody; with several Python threads they are mixed up.
-        """
-        candidate, family = np.full(len(lines), -1), self.column("family")
-        eager = (self.column("definition") < 0) & (self.column("thread") < 0)
-        empty = np.flatnonzero(eager & ONCE[family])
-        empty = np.setdiff1d(empty, used)
-        begun = self.column("at")[empty]
-        line, number = open_pairs(self.at[lines], begun, begun + STRAY_LINES * PLACES)
-        able = self.roles[family[empty[number]], self.problem[lines][line]] == MAIN
-        line, number = line[able], number[able]
-        far = self.at[lines][line] - begun[number]
-        chosen = assign(line, number, likes=ranks(far), merit=ranks(far, line))
-        placed = np.flatnonzero(chosen >= 0)
-        candidate[placed] = empty[number[chosen[placed]]]
-        return candidate
 
     # ---- lines that a buffer kept back ---------------------------------------------------------
 

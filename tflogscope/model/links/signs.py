@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.common.frames import Booleans, Integers, alike, filled, last_before, rows
+from tflogscope.model.common.frames import Booleans, Integers, alike, filled, rows
 from tflogscope.model.common.thresholds import CLOCK_SLACK, DURATION_FACTOR, DURATION_SLACK, HABITS
-from tflogscope.model.links.kernels import BLOCKS, MULTIPLIES, NO_TENSOR, NUMBERS, OPERANDS
+from tflogscope.model.links.kernels import BLOCKS, MULTIPLIES, NO_TENSOR, OPERANDS
 from tflogscope.model.links.problems import BAGS, MATRIX
 
 NO, UNKNOWN, YES = range(3)
@@ -83,25 +83,7 @@ def oddities(
     # No time is NaN, and nothing is odd about it.
     odd = (duration > whole * DURATION_FACTOR + DURATION_SLACK).astype(np.int64)
     odd += start + duration > after + CLOCK_SLACK
-    gemm = (lines["primitive"] == "gemm_api").to_numpy()[line]
-    matmul = np.flatnonzero(
-        gemm & (candidates["family"].to_numpy()[candidate] == NUMBERS["matmul"])
-    )
-    runs = rows(candidates[["at", "thread"]], candidate[matmul])
-    odd[matmul] += _without_mark(events, rows(lines["at"], line[matmul]), runs)
     return odd
-
-
-def _without_mark(events: Events, at: pl.Series, runs: pl.DataFrame) -> Booleans:
-    """Which runs of `_MklMatMul` have not printed `MKL DNN SGEMM called` before the line `at`.
-
-    The kernel's own thread prints it (kernels/mkl/mkl_matmul_op.cc), just before it calls.
-    """
-    marks = events.messages("mkl_sgemm")[["at", "thread"]]
-    if marks.is_empty():
-        return np.zeros(len(at), bool)
-    last = last_before(pl.DataFrame([at, runs["thread"]]), marks)
-    return np.append(marks["at"].to_numpy(), -1)[last] <= runs["at"].to_numpy()
 
 
 def habits(node: Integers, runs: Integers, problem: Integers, candidate: Integers) -> Integers:
