@@ -212,7 +212,7 @@ def test_what_is_not_known_is_null_in_json() -> None:
 def test_a_log_of_tensorflow_says_that_nothing_was_rewritten(opened: Open) -> None:
     log = Log()
     log.executing("Mul")
-    assert "rewrite none" in said(opened(log))
+    assert "rewritten none" in said(opened(log))
 
 
 def test_a_log_without_executions_does_not_say_so(opened: Open) -> None:
@@ -392,7 +392,7 @@ def test_requests_of_a_service_are_told_by_function() -> None:
     # One row for the function; the program's own thread only waits.
     said = screen(run)
     assert sum(line.split()[:3] == ["predict", "20", "4"] for line in said) == 1
-    assert "Where the time went in the 4 threads that call functions" in said
+    assert "Where the time went in the 4 threads that call functions, summed" in said
     # What logging cost is said of the same threads.
     slowed = run.summary.slowed
     assert slowed is not None

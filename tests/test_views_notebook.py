@@ -89,7 +89,7 @@ def test_it_says_what_a_real_log_holds() -> None:
     assert page.rows["format"].startswith(form)
     assert page.rows["lines"].startswith("10,440: ")
     assert page.rows["functions"] == "infer 51 (4 calls), train 116 (4 calls)"
-    assert page.rows["graph nodes (all threads)"].endswith(" 32 on oneDNN kernels")
+    assert page.rows["graph op nodes (all threads)"].endswith(" 32 on oneDNN kernels")
     headline = run_of("function_mlp__tf2.13.1__vlog2").headline
     assert page.rows["verdict"] == headline.verdict
     assert page.rows["duration"].startswith(headline.figures[0].value)

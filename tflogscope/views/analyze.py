@@ -150,6 +150,8 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
         ),
     )
     children: list[doc.Node] = [doc.Table(columns, ran, "Eager and graph", "modes-table")]
+    if any(entry[3].steady_us is not None for entry in kind_rows(facts)):
+        children.append(doc.Paragraph(_MODES, "hint"))
     inside = facts.nested.ops
     if inside.executions:
         took = "" if inside.steady_us is None else f" ({duration(inside.steady_us)})"
@@ -187,6 +189,7 @@ def _time_of(counted: Entry) -> float | None:
 
 # ---- ops -----------------------------------------------------------------------------------------
 
+_MODES = "Without first runs and outliers. Calls have wall time, the rest is summed over threads."
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
     "Click a heading to sort."
@@ -233,7 +236,8 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        excluded = f", without {duration(us)} of first runs and outliers" * (us >= 1)
+        left_out = f"; excluded: {duration(us)} of first runs (of ops that ran again) and outliers"
+        excluded = left_out * (us >= 1)
         yield f"are summed over threads{excluded}"
     else:
         yield "are summed over threads, with logging overhead"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.common.facts import Entry, Summary
-from tflogscope.model.common.figures import count_of, duration, percent, span_of_run, whole_of
+from tflogscope.model.common.figures import count_of, percent, span_of_run, spoken, whole_of
 from tflogscope.model.common.sentences import rows as sentences
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.overview.headline import places_of
@@ -71,7 +72,9 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
     notes = [sentences("finding")[row["id"]].title for row in table if row["severity"] == "note"]
     if notes:
-        yield doc.Item(f"{count_of(len(notes), 'note')}: {'; '.join(dict.fromkeys(notes))}")
+        alike = Counter(notes).items()
+        texts = (title + f" ({count}×)" * (count > 1) for title, count in alike)
+        yield doc.Item(f"{count_of(len(notes), 'note')}: {'; '.join(texts)}")
 
 
 def _told(row: Row, first: Row) -> bool:
@@ -114,10 +117,10 @@ def _stake(row: Row, run: Run) -> str:
         return ""
     of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
-        return f"{duration(us)} avoidable"
-    stake, whole = f"{duration(of.part)} avoidable", duration(of.us)
+        return f"{spoken(us)} avoidable"
+    stake, whole = f"{spoken(of.part)} avoidable", spoken(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
-    once = f", plus {duration(us - of.part)} one-time" if duration(of.part) != duration(us) else ""
+    once = f", plus {spoken(us - of.part)} one-time" if spoken(of.part) != spoken(us) else ""
     return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
 
 

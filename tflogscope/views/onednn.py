@@ -64,7 +64,7 @@ def onednn_state(facts: Summary) -> Iterator[doc.Fact]:
 
 
 def _kernels(facts: Summary) -> Iterator[doc.Fact]:
-    label, rewrites = "rewrite", facts.rewrites
+    label, rewrites = "rewritten", facts.rewrites
     if rewrites.is_empty():
         off = "onednn-off" in facts.findings["id"] and facts.onednn is not None
         yield doc.Fact(
@@ -101,8 +101,8 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     if eligible.nodes and len(kept) == 1:
         text, kept = f"{text}, reason {next(iter(counts))}", []
     if eligible.nodes and without:
-        others = "1 other has" if without == 1 else f"{without:,} others have"
-        text += f"; {others} no {whose(facts)} kernel"
+        have = "has" if without == 1 else "have"
+        text += f"; {count_of(without, 'other compute node')} {have} no {whose(facts)} kernel"
     if eligible.nodes or eligible.reasons.height:
         yield doc.Fact("nodes", text + "; not rewritten: " * bool(kept), kept)
 
@@ -146,7 +146,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
     if facts.exec_lines:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
-        yield doc.Fact("runs", "no primitive ran, or none was logged")
+        yield doc.Fact("executed", "no primitive ran, or none was logged")
     yield from _mkl(facts.verbose, facts.exec_lines, facts.total_us)
     skipped = facts.verbose.refused.height  # these lines are said by themselves
     created = [
@@ -174,9 +174,9 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
     count, unread = count_of(read, "primitive"), facts.exec_lines - read
     but = f"; {count_of(unread, 'more line')} can't be parsed" if unread else ""
     if not read:
-        yield doc.Fact("runs", f"{count_of(facts.exec_lines, 'line')}, none can be parsed")
+        yield doc.Fact("executed", f"{count_of(facts.exec_lines, 'line')}, none can be parsed")
         return
-    yield doc.Fact("runs", f"{count}, {duration(total)}; {_links(facts.links)}{but}")
+    yield doc.Fact("executed", f"{count}, {duration(total)}; {_links(facts.links)}{but}")
     yield doc.Fact("time", "", _each(parsed, "{name} {time} ({share})", total), lines=2)
     if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))
@@ -192,8 +192,8 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "distinct shape")
-        text = f"first runs average {once}, later runs {later} ({count} with several runs)"
-        yield doc.Fact("warm-up", text)
+        text = f"{once} on average, later runs {later} ({count} that ran again)"
+        yield doc.Fact("first run", text)
 
 
 def _links(links: Mapping[str, int]) -> str:
@@ -203,7 +203,8 @@ def _links(links: Mapping[str, int]) -> str:
     if not matched:
         return "not matched to ops"
     if not unknown and len(matched) == 1:
-        return f"all matched to ops ({next(iter(matched))})"
+        how = next(iter(matched))
+        return "all matched to ops" + f" ({how} matches)" * (how != _LINKED[0])
     sure = ", ".join(f"{count:,} {link}" for link, count in matched.items())
     rest = f"; {unknown:,} not matched" if unknown else ""
     return f"matched to ops: {sure}{rest}"
@@ -212,10 +213,10 @@ def _links(links: Mapping[str, int]) -> str:
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"{duration(took)} in ops that call oneDNN (first runs included)"
+    whole = f"{duration(took)} in ops that call oneDNN"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
-    return f"{whole}, their primitives {duration(inside)} (summed over threads)"
+    return f"{whole}; their primitives ran in parallel, {duration(inside)} over all threads"
 
 
 # ---- beside the primitives that ran: partitions, creation, oneMKL's calls, reasons --------------

@@ -38,7 +38,7 @@ def busy_note(facts: Summary) -> Iterator[doc.Paragraph]:
 def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
-        how = "calibrated to a run" if slowed.calibrated else "estimates"
+        how = "calibrated to a run" if slowed.calibrated else "estimates of a run"
         yield doc.Fact("impact", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
 
 
@@ -51,8 +51,8 @@ def slowed_text(slowed: Entry) -> str:
     later, printed = slowed.later_us, slowed.duration_us
     if later and printed:
         times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f}×"
-        took = f"{duration(printed)} a call while logging, {duration(later)} without ({times})"
-        text += f"; {slowed.function} takes {took}"
+        took = f"{duration(printed)} with logging, {duration(later)} without ({times})"
+        text += f"; a call to {slowed.function} takes {took}"
     return text
 
 

@@ -36,7 +36,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     shown = phases.filter(~small if few.height > 1 else ~small | (pl.col("us") > 0)).to_dicts()
     if few.height > 1:
         largest = few.sort("us", descending=True)["phase"][0]
-        shown.append({"phase": f"{largest} and {few.height - 1} more", **_sum(few)})
+        shown.append({"phase": f"other phases ({largest}, …)", **_sum(few)})
     shown.append({"phase": "total", **_sum(phases)})
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
@@ -46,7 +46,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     nodes += _busiest(shown, run)
     where = " in the recorded run"
     if threads := threads_of_service(run.summary.functions):
-        where = f" in the {len(threads)} threads that call functions"
+        where = f" in the {len(threads)} threads that call functions, summed"
         if any(row["phase"] == PHASE_NAMES["python"] for row in shown):
             text = "Python: time between calls, including waits for requests."
             nodes.append(doc.Paragraph(text))

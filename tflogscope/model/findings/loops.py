@@ -102,7 +102,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     if lacks_prefetch:  # it only moves the data beside the other work
         stake = min(stake, steps)
     facts = {
-        "of": "in a loop" if waits["eager"].all() else "inside functions",
+        "of": "In a loop" if waits["eager"].all() else "Inside functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
         "generator": generator,
         "small": {"kind": kind, "mapped": mapped} if small else None,

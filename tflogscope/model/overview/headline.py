@@ -208,7 +208,7 @@ def _compute(run: Tables) -> dict[str, Any]:
 
     `place` is the line that more than half of its time is of, `where` the same or the function, and
     `mostly` that some of it is elsewhere. `us` is its graph time in the table of ops; null where
-    that has runs which are not counted here (`computing_nodes`); `whole` is that of all op types.
+    that has runs which are not counted here (`computing_nodes`).
     `kind.data`: nodes of tf.data, which are not counted, take more.
     """
     nodes = computing_nodes(run)
@@ -230,15 +230,12 @@ def _compute(run: Tables) -> dict[str, Any]:
         where["mostly"] = spoken(first["us"]) != spoken(total_us)
     of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
     data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
-    wall = float(run.time.filter(phase="compute")["wall_us"].sum())
     busiest = {
         "op": first["op"],
         "us": us,
-        "whole": whole,
         "share": total_us / whole,
         "where": where if any(where.values()) else None,
         "kind": {"data": float(data[time].sum()) > total_us},
-        "threads": {"over": 0 < wall < (us or 0)},
     }
     return {"busiest": busiest, "place": where.get("python")}
 
