@@ -51,13 +51,15 @@ def only(table: _Table, condition: pl.Series) -> _Table:
 
 def is_among(numbers: pl.Series, wanted: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
-    among = pl.Series(wanted).cast(numbers.dtype, strict=False).implode()
-    return holds(numbers.is_in(among))
+    among = pl.lit(pl.Series(wanted).cast(numbers.dtype, strict=False)).implode()
+    # One plan: each method of a series is one of its own.
+    return pl.select(holds(pl.lit(numbers).is_in(among))).to_series()
 
 
 def holds(condition: _Column) -> _Column:
     """A condition that is false where it isn't known."""
-    return condition.fill_null(value=False)
+    known = isinstance(condition, pl.Series) and not condition.null_count()  # type: ignore[redundant-expr]  # or a plan
+    return condition if known else condition.fill_null(value=False)
 
 
 def first_case(cases: Mapping[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
