@@ -205,9 +205,9 @@ def _example(example: Entry, *, several: bool) -> Row:
     row: dict[str, Any] = {"op": example.op or "(truncated)", "eager": None, "graph": None}
     if example.eager_lines:
         first, last = (doc.Line(line, example.source) for line in example.eager_lines)
-        same = ("eager on log line ", first)
-        row["eager"] = same if first == last else ("eager on log lines ", first, "–", last)
+        same = ("eager: log line ", first)
+        row["eager"] = same if first == last else ("eager: log lines ", first, "–", last)
     if example.graph_line:
         line = doc.Line(example.graph_line, example.source)
-        row["graph"] = "in a graph from log line ", line, " on"
+        row["graph"] = "graph: log line ", line, " on"
     return row | {"source": example.source if several else None}

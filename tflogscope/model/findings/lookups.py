@@ -14,6 +14,7 @@ from tflogscope.model.common.names import PRODUCTS, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
+_COMPUTED = ("Mul", "RealDiv", "AddV2", "MatMul", "_FusedMatMul")
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
 _SCATTERED = "UnsortedSegmentSum"
 _ELEMENTWISE, _GATHERS = ops_of("elementwise"), ops_of("gather")
@@ -92,7 +93,10 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     less = pl.col("us") - pl.col("gather") * pl.col("executions")
     found = found.with_columns(less=less.clip(0))
     if found["less"].sum():
-        yield _finding("dense-update", evidence, found, summed.sort("ran_at"))
+        finding = _finding("dense-update", evidence, found, summed.sort("ran_at"))
+        tables = fed.filter(op.str.contains(_GATHERS), place=0).select("name", node="source")
+        computed = fed.filter(op.is_in(_COMPUTED)).join(tables, on=same, how="semi")
+        yield finding._replace(facts={**finding.facts, "looked_up": computed.height})
 
 
 def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataFrame) -> Finding:

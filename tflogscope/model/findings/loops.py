@@ -186,9 +186,9 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
 
 
 def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
-    """The row of `_stages` of a map before the batch that takes less than calling it; or empty."""
+    """The slowest stage, if it is a map before the batch that takes less than its call."""
     small = pl.col("function").str.contains(_MAP) & (pl.col("per_run") <= _LEAST_RUN)
-    return _slowest(_stages(evidence).filter(small, pl.col("runs") >= _BATCHED * elements))
+    return _slowest(_stages(evidence).head(1).filter(small, pl.col("runs") >= _BATCHED * elements))
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
