@@ -87,10 +87,11 @@ def _heading(row: Row, run: Run, *, titled: bool) -> str:
     """What a finding is, the name it is about, and its share of the run, as far as it is known."""
     subject, stake = row["subject"], _stake(row, run)
     no_name = not subject or subject == row["id"] or subject.startswith("the ")  # the program
-    name = "" if no_name else f" ({shorten(subject, _NAME)})"
+    name = "" if no_name else shorten(subject, _NAME)
     if titled:  # no sentence follows
-        return f"{sentences('finding')[row['id']].title} ({row['id']}){': ' * bool(stake)}{stake}"
-    return f"{row['id']}{name}{': ' * bool(stake)}{stake}"
+        title, of = sentences("finding")[row["id"]].title, f", {name}" * bool(name)
+        return f"{title} ({row['id']}{of}){': ' * bool(stake)}{stake}"
+    return f"{row['id']}{f' ({name})' * bool(name)}{': ' * bool(stake)}{stake}"
 
 
 def _place(finding: doc.Finding, row: Row, *, several: bool) -> Iterator[doc.Node]:
