@@ -66,7 +66,6 @@ def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
 
 
 def _input_bound(evidence: Evidence) -> Iterator[Finding]:
-    slow = _slow_stage(evidence)
     if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
         return
     # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
@@ -75,10 +74,10 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
-    # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
-    stage = slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
     small = _small_map(evidence, waits.height)
-    stage = small or stage
+    slow = {} if small else _slow_stage(evidence)
+    # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
+    stage = small or slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
     if (not stage or small) and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
@@ -86,7 +85,6 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     stage_of = _STAGE_OF.match(function)
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
     mapped = mapped if (slow or small) and not generator else None
-    steps = _other_work(evidence)
     stake = avoidable_wait(evidence)
     serial = bool(re.match(_MAP, function)) and not parallel and not small
     epochs = _epochs(function, evidence)
@@ -100,7 +98,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         stake *= stage["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
     lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)
     if lacks_prefetch:  # it only moves the data beside the other work
-        stake = min(stake, steps)
+        stake = min(stake, _other_work(evidence))
     facts = {
         "of": "In a loop" if waits["eager"].all() else "Inside functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
@@ -108,14 +106,13 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "small": {"kind": kind, "mapped": mapped} if small else None,
         "small_runs": small.get("runs"),
         "stage": slow
-        and not small
         and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
         "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
         "serial": serial and not wide,
         "wide": wide,
         "wait": wait,
-        "unread": not slow and not small,
+        "unread": not (slow or small),
         "prefetch": lacks_prefetch,
         "hidden": stake > wait and not wide,
     }
