@@ -71,7 +71,7 @@ def _products(evidence: Evidence) -> pl.DataFrame:
 
 
 def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
-    """Gradients of rows made tensors of the table's shape, and what computes with these.
+    """Gradients of rows made tensors of the table's shape, and the ops that take these.
 
     With the rows of its batch alone, an elementwise op takes as long as their gather at most.
     """
@@ -94,9 +94,19 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     found = found.with_columns(less=less.clip(0))
     if found["less"].sum():
         finding = _finding("dense-update", evidence, found, summed.sort("ran_at"))
-        tables = fed.filter(op.str.contains(_GATHERS), place=0).select("name", node="source")
-        computed = fed.filter(op.is_in(_COMPUTED)).join(tables, on=same, how="semi")
-        yield finding._replace(facts={**finding.facts, "looked_up": computed.height})
+        yield finding._replace(facts={**finding.facts, "looked_up": _computed(fed, summed)})
+
+
+def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> bool:
+    """Whether rows that these gradients are of were looked up in a computed tensor."""
+    same, op = ["name", "node"], pl.col("op")
+    indices = fed.filter(place=1)
+    mine = indices.join(summed, on=same, how="semi", nulls_equal=True)
+    gathers = indices.filter(op.str.contains(_GATHERS))
+    gathers = gathers.join(mine, on=["name", "source"], how="semi", nulls_equal=True)
+    tables = fed.filter(place=0).join(gathers, on=same, how="semi", nulls_equal=True)
+    sources = fed.filter(op.is_in(_COMPUTED))[same].rename({"node": "source"})
+    return tables.join(sources, on=["name", "source"], how="semi", nulls_equal=True).height > 0
 
 
 def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataFrame) -> Finding:
