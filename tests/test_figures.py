@@ -11,7 +11,7 @@ import pytest
 
 from tests.deep import first_quick
 from tests.samples import NAMES, run_of
-from tflogscope.model.common.figures import duration, ranked_by, spoken, whole_of
+from tflogscope.model.common.figures import duration, ranked_by, span_of_run, spoken, whole_of
 from tflogscope.model.ledger.services import threads_of_service
 from tflogscope.model.overview.difference import difference
 from tflogscope.views import document as doc
@@ -104,10 +104,12 @@ def test_a_finding_has_one_time(name: str) -> None:
     both = run.findings.hstack(run.avoidable)
     for row, in_json in zip(both.to_dicts(), said, strict=True):
         assert in_json["time_us"] == row["time_us"]
-        if row["time_us"] and row["severity"] != "note":  # what repeats of it, or all of it
-            parts = {spoken(us) for us in (row["time_us"], row["repeats_us"]) if us}
-            shown = drawn(analyze_document(run))
-            assert any(f"{part} avoidable" in shown for part in parts)
+        if (us := row["time_us"]) and row["severity"] != "note":
+            of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
+            part = of.part if of else us
+            shown = " ".join(drawn(analyze_document(run)).split())
+            assert f"{spoken(part)} avoidable" in shown
+            assert spoken(us) == spoken(part) or f"plus {spoken(us - part)} one-time" in shown
 
 
 @pytest.mark.parametrize("name", LOGS)
