@@ -17,7 +17,7 @@ from tests.makelog import Log
 from tests.samples import run_of, unpacked
 from tflogscope.model.common.intervals import first_open
 from tflogscope.model.common.origin import RECORD_MARK, footer_of, read_moment
-from tflogscope.model.ledger.stretches import PHASES
+from tflogscope.model.ledger.phases import PHASES
 
 TIME = Path(__file__).parent / "time"
 RECORDED = sorted(path.name.removesuffix(".log.zst") for path in TIME.glob("*.log.zst"))

@@ -29,7 +29,7 @@ from tflogscope.exports.redact import Redactor
 from tflogscope.model.common.figures import duration
 from tflogscope.model.common.origin import RECORD_MARK
 from tflogscope.model.common.source_text import line_with, source_text
-from tflogscope.model.ledger.stretches import PHASE_NAMES
+from tflogscope.model.ledger.phases import PHASE_NAMES
 from tflogscope.model.overview.headline import read_verdict
 from tflogscope.model.slices.own_times import own_times
 from tflogscope.recording.header import MARK, header_line

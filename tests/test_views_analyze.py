@@ -110,7 +110,7 @@ def test_what_precedes_the_first_op_alone_is_no_table_of_time(opened: Open) -> N
 def test_the_last_op_is_the_last_of_all_threads() -> None:
     """A thread of the converter's runs nodes for 0.6 s after the last op of the program's own."""
     run = run_of("converted__tf2.9.3__record")
-    assert "2.95 s of the Python time is after the last op" in said(run)
+    assert "2.95 s of the one-time Python time is after the last op" in said(run)
     last = run.ledger.filter(pl.col("phase") != "python").select(last=pl.col("end").max())
     behind = run.time.select(pl.col("end").max() - last["last"][0]).to_series()
     assert behind.dt.total_milliseconds().to_list() == [pytest.approx(2951, abs=1)]

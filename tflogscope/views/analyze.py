@@ -32,6 +32,7 @@ _FIRST_OPS = 3
 _OPS_SHOWN = 5
 _LINES_SHOWN = 5
 _OPS_NAMED = 2  # of a line
+_OPS_WIDTH = 32  # cells: a column cuts names in the middle
 _FUNCTIONS_SHOWN = 8
 _TRACED_SHOWN = 20
 _NO_KERNELS = "none"
@@ -216,7 +217,8 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     if timed:
-        brief.append(doc.Paragraph(f"Times {'; '.join(_bases(run, by_type))}."))
+        of = "Times of ops and lines" if facts.lines.height else "Times"
+        brief.append(doc.Paragraph(f"{of} {'; '.join(_bases(run, by_type))}."))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -301,15 +303,18 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     children: list[doc.Node] = [doc.Brief([doc.Table(columns, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
         children.append(doc.Paragraph(f"{left} from no line of the program.", "hint"))
-    order = f", by {'time, without first runs and outliers' if timed else 'runs'}{rest}"
+    order = f", by {'time' if timed else 'runs'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
     return section if ran else doc.Full(lambda: [section])
 
 
 def _line(row: doc.Row) -> dict[str, Any]:
     named = [op_name(op) for op in row["ops"] or ()]
+    mostly = ", ".join(named[:_OPS_NAMED])
+    if len(mostly) > _OPS_WIDTH:
+        mostly = f"{named[0]}, …"
     us = (row["eager_us"] or 0) + (row["graph_us"] or 0)
-    return {**row, "ops": None, "mostly": ", ".join(named[:_OPS_NAMED]) or None, "us": us}
+    return {**row, "ops": None, "mostly": mostly or None, "us": us}
 
 
 def ops_without_line(facts: Summary) -> str:

@@ -73,7 +73,7 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
     notes = [sentences("finding")[row["id"]].title for row in table if row["severity"] == "note"]
     if notes:
         alike = Counter(notes).items()
-        texts = (title + f" ({count}×)" * (count > 1) for title, count in alike)
+        texts = (title + f" ({count} notes)" * (count > 1) for title, count in alike)
         yield doc.Item(f"{count_of(len(notes), 'note')}: {'; '.join(texts)}")
 
 
@@ -117,9 +117,10 @@ def _stake(row: Row, run: Run) -> str:
     if us is None:
         return ""
     of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
+    bound = "at most " * sentences("finding")[row["id"]].at_most
     if of is None:
-        return f"{spoken(us)} avoidable"
-    stake, whole = f"{spoken(of.part)} avoidable", spoken(of.us)
+        return f"{bound}{spoken(us)} avoidable"
+    stake, whole = f"{bound}{spoken(of.part)} avoidable", spoken(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
     once = f", plus {spoken(us - of.part)} one-time" if spoken(of.part) != spoken(us) else ""
     return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"

@@ -8,8 +8,8 @@ import polars as pl
 
 from tflogscope.model.common.figures import duration, percent
 from tflogscope.model.common.frames import looked_up
+from tflogscope.model.ledger.phases import PHASE_NAMES
 from tflogscope.model.ledger.services import threads_of_service, time_of_service
-from tflogscope.model.ledger.stretches import PHASE_NAMES
 from tflogscope.model.overview.headline import busiest_sentence, read_verdict
 from tflogscope.model.run import Run
 from tflogscope.views import document as doc
@@ -38,6 +38,8 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
         largest = few.sort("us", descending=True)["phase"][0]
         shown.append({"phase": f"other phases ({largest}, …)", **_sum(few)})
     shown.append({"phase": "total", **_sum(phases)})
+    if not phases["repeats_us"].sum():  # then the one-time time is all there is
+        shown = [{**row, "once": None, "repeats_us": None} for row in shown]
     nodes: list[doc.Node] = [
         doc.Table(_COLUMNS, shown, "Wall time of the recorded run", "time-table"),
     ]
@@ -74,7 +76,9 @@ def _after_ops(phases: pl.DataFrame, run: Run) -> str:
     us = sum(tail.to_series())
     if not us or us < _LEAST * float(phases["us"].sum()):
         return ""
-    return f"{duration(us)} of the Python time is after the last op, where nothing is logged"
+    return (
+        f"{duration(us)} of the one-time Python time is after the last op, where nothing is logged"
+    )
 
 
 def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:

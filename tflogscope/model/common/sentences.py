@@ -89,6 +89,8 @@ class Row(NamedTuple):
     where: str = ""
     set_by: Sequence[str] = ()
     """What a program calls the setting that a finding is about, to find the line to change."""
+    at_most: bool = False
+    """Whether its time is all that it is about took, of which a change saves a part."""
     miscounts: bool = False
     """Whether counts of executions are wrong under a limit: the first screen has it, too."""
 

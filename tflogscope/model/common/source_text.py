@@ -56,19 +56,19 @@ def why_unread(file: str, recorded_as: Mapping[str, Any] | None) -> str | None:
     """Why the lines of a file are not taken for those that ran; None: they are."""
     path, started = Path(file), (recorded_as or {}).get("started")
     if path.suffix != ".py" or path.is_absolute() or ".." in path.parts:
-        return "it is not a Python file of the project"
+        return "the file is not a Python file of the project"
     try:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
         if not path.resolve().is_relative_to(Path.cwd()):
-            return "it is outside the current directory"
+            return "the file is outside the current directory"
     except OSError:
-        return "it is outside the current directory"
+        return "the file is outside the current directory"
     except ValueError:
         return "the log doesn't say when the program started"
     if not about.st_mtime < before:
-        return "it is newer than the recording"
-    return "it is too large" if about.st_size > _LARGEST else None
+        return "the file is newer than the recording"
+    return "the file is too large" if about.st_size > _LARGEST else None
 
 
 def _lines(file: str, recorded_as: Mapping[str, Any] | None) -> list[str]:

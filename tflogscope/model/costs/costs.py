@@ -207,7 +207,7 @@ class Costs:
         quicker, usually = (np.maximum(time - of_lines, _CHEAP_US) for time in (quicker, usually))
         sure = quicker / (quicker + _SURE_AT * price.usual)
         takes = np.maximum(quicker + sure * (usually - quicker), primitive_us)
-        cold = np.minimum(takes * COLD, price.quick)
+        cold = np.minimum(takes * COLD, price.quick * np.maximum(records - lines, 1))
         takes = np.where(primitives == 0, takes - cold, takes)
         takes = np.minimum(np.where(cheap, _CHEAP_US, takes), mean)
         pace = pl.DataFrame({"takes": takes, "log": usual - takes})

@@ -153,6 +153,9 @@ def compiled_calls(calls: pl.DataFrame, events: Events) -> pl.DataFrame:
     Threads of the executor compile the clusters of a call at once, which counts once.
     """
     made = compile_times(events)
+    if made.is_empty():
+        of_none = {"row": calls["row"].dtype, "took": pl.Float64(), "clusters": pl.UInt32()}
+        return pl.DataFrame(schema=of_none)
     begin = pl.col("time") - pl.col("took")
     made = made.with_columns(call_around(made, calls).alias("row"))
     made = made.with_columns(took=newly_covered(begin, begin + pl.col("took"), "row"))

@@ -12,6 +12,8 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import Integers, is_among, only
 from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import MERGED
+from tflogscope.model.common.origin import command_of
+from tflogscope.model.common.source_text import line_with
 from tflogscope.model.ledger.owners import Claims
 from tflogscope.model.pipeline import Evidence
 
@@ -114,3 +116,12 @@ def claim_in_calls(evidence: Evidence, per: pl.DataFrame) -> pl.DataFrame:
     """Claim so many µs of each call that has ended: `per` has call, us."""
     calls = evidence.calls.filter(~pl.col("nested")).join(per, on="call", maintain_order="left")
     return calls.select("thread", "begin", "end", pl.col("us").cast(pl.Float64)).drop_nulls()
+
+
+def line_that_sets(names: Sequence[str], evidence: Evidence) -> str | None:
+    """The line of the program that makes a setting of one of these names, the first one found."""
+    if not names:
+        return None
+    named, recorded_as = command_of(evidence.recorded_as), evidence.recorded_as or {}
+    files = evidence.lines.python.str.replace(r":\d+$", "").unique(maintain_order=True).to_list()
+    return line_with(names, [*dict.fromkeys(named + files)], recorded_as)

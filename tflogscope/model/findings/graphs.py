@@ -58,7 +58,8 @@ def graph_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
     """Functions whose loops spend more on nodes too small to be worth a kernel than on others."""
-    if evidence.costs.price is None:
+    loops = evidence.executions.signatures["op"].is_in(_LOOPS).any()
+    if evidence.costs.price is None or not loops:
         return
     nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["steady_us"].sum())
     for mine in nodes.partition_by("function", maintain_order=True):

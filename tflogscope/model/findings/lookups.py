@@ -14,10 +14,9 @@ from tflogscope.model.common.names import PRODUCTS, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
-_COMPUTED = ("Mul", "RealDiv", "AddV2", "MatMul", "_FusedMatMul")
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
 _SCATTERED = "UnsortedSegmentSum"
-_ELEMENTWISE, _GATHERS = ops_of("elementwise"), ops_of("gather")
+_ELEMENTWISE, _GATHERS, _COMPUTES = map(ops_of, ("elementwise", "gather", "computes-table"))
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
@@ -105,7 +104,7 @@ def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> bool:
     gathers = indices.filter(op.str.contains(_GATHERS))
     gathers = gathers.join(mine, on=["name", "source"], how="semi", nulls_equal=True)
     tables = fed.filter(place=0).join(gathers, on=same, how="semi", nulls_equal=True)
-    sources = fed.filter(op.is_in(_COMPUTED))[same].rename({"node": "source"})
+    sources = fed.filter(op.str.contains(_COMPUTES))[same].rename({"node": "source"})
     return tables.join(sources, on=["name", "source"], how="semi", nulls_equal=True).height > 0
 
 

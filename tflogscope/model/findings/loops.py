@@ -392,12 +392,14 @@ def _computes_elsewhere(evidence: Evidence) -> pl.Series:
 
     Where a log holds one version of oneDNN they are TensorFlow's, in lines that came late.
     """
-    versions = evidence.events.primitives["message"].str.extract(VERSION, 1)
+    versions = evidence.events.primitives["message"].str.extract(VERSION, 1).drop_nulls()
+    if versions.n_unique() < 2:
+        return pl.repeat(value=False, n=evidence.spans.height, eager=True)
     alone = evidence.linked.lines.filter(pl.col("execution").fill_null(-1) < 0)["at"].sort()
     before = pl.Series(alone.search_sorted(evidence.spans["at"]))
     spans = evidence.spans.select("thread", before=before)
     since = spans.select(holds(pl.col("before").diff().over("thread") > 0))
-    return since.to_series() & (versions.drop_nulls().n_unique() > 1)
+    return since.to_series()
 
 
 @once

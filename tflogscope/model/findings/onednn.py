@@ -23,6 +23,7 @@ from tflogscope.model.findings.finding import (
     Finding,
     claim_in_calls,
     claim_nodes,
+    line_that_sets,
     most,
     total,
     waited_for,
@@ -187,7 +188,10 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
     stacks = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
     stacks = pl.concat([stacks, lines.of_nodes(casts["name"], casts["node"])])
     places = lines.named(stacks).drop_nulls().unique(maintain_order=True).to_list()
-    return {"edits": places, "edit": places[0] if len(places) == 1 else None}
+    # What Keras makes is of the type that the program sets (keras/src/backend/config.py, floatx).
+    floatx = line_that_sets(["set_floatx"], evidence)
+    edit = floatx or (places[0] if len(places) == 1 else None)
+    return {"floatx": floatx, "edits": places, "edit": edit}
 
 
 def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:

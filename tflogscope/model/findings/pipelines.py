@@ -11,11 +11,11 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KER
 from tflogscope.model.causes.causes import package_of, program_frames
 from tflogscope.model.common.frames import is_among, looked_up, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import DATA_SERVICE, DATASET, MAKE_ITERATOR, NEXT
+from tflogscope.model.common.names import DATA_SERVICE, DATASET, MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, Finding
 from tflogscope.model.findings.gaps import claim_gaps, measure_gaps, read_gaps
-from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.ledger.phases import run_window, traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
@@ -25,14 +25,20 @@ _MAKES = r"Dataset(?:V\d+)?$"
 _READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
+_LEAST_FREED = threshold("freed-iterator.least")
+_ALL_OF_IT = threshold("freed-iterator.waited_share")
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
 _METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
 
 def pipeline_findings(evidence: Evidence) -> Iterator[Finding]:
     """Pipelines that one place of the program builds again and again, of the same ops."""
-    for builds, again in rebuilt(evidence):
+    pipelines = rebuilt(evidence)
+    for builds, again in pipelines:
         yield _rebuilt(evidence, builds, again)
+    if not pipelines:
+        yield from _iterated(evidence)
+    yield from _freed(evidence)
 
 
 @once
@@ -105,6 +111,8 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     Lines that build the same once each are no loop; a log without lines doesn't tell these apart.
     Keras makes one more iterator when an epoch has ended, of which nobody asks anything.
     """
+    if not _loops_over_data(evidence):
+        return []
     every, named = _built(evidence), pl.col("pipeline").is_not_null()
     # What follows tells one loop from others that build the same; without calls its line does.
     stack = evidence.lines.of_begins(every["at"].list.first())
@@ -203,6 +211,71 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     return Finding(
         "pipeline-rebuilt", "the data", builds.height, None, at.to_list(), facts, claims=claims
     )
+
+
+def _iterated(evidence: Evidence) -> Iterator[Finding]:
+    """Datasets that are there, of which epoch after epoch makes iterators.
+
+    Each one optimizes the pipeline's graph and instantiates its functions anew
+    (core/data/rewrite_utils.cc, RewriteDataset; captured_function.cc). Keras 3 makes one more for
+    an epoch, of which nobody asks anything.
+    """
+    if not _loops_over_data(evidence):
+        return
+    there = _built(evidence).filter(pl.col("pipeline").is_null())
+    near = pl.col("called").forward_fill().backward_fill().over("thread")
+    there = there.with_columns(called=near).drop_nulls("called")
+    for iterators in there.partition_by("thread", "called", maintain_order=True):
+        again = iterators.slice(1)
+        took = float(again.select((pl.col("end") - pl.col("begin")).sum()).item())
+        read = int((iterators["calls"] > 0).sum())
+        if read < _LEAST or took <= _WORTH * evidence.loop_time:
+            continue
+        called = pl.col("python_function") == iterators["called"][0]
+        keras = _keras_method(evidence.calls.filter(called), evidence)
+        if keras not in (None, "fit"):  # it can't be told to keep one
+            continue
+        facts = {
+            "iterators": iterators.height,
+            "epochs": read,
+            "calls": int(iterators["calls"].sum()),
+            "making": AVOIDABLE,
+            "keras": keras,
+        }
+        at = iterators["at"].explode().to_list()
+        claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64))]
+        yield Finding(
+            "pipeline-rebuilt", "the data", iterators.height, None, at, facts, claims=claims
+        )
+
+
+def _freed(evidence: Evidence) -> Iterator[Finding]:
+    """Gaps behind a new iterator, whose old one is freed then, in which the thread only waits.
+
+    The old one joins the thread that tunes it, which sleeps for up to a minute (core/framework/
+    model.cc, Model::OptimizeLoop; findings/tensorflow-freed-iterator-waits.sh).
+    """
+    gaps = evidence.computed.filter(before=MAKE_ITERATOR)
+    gaps = gaps.filter(~pl.col("thread").is_first_distinct())  # the first replaces none
+    in_python = pl.col("op").str.contains(PYTHON_OPS) & (pl.col("flavour") == "dataset")
+    if gaps.is_empty() or evidence.nodes.filter(in_python).height:  # Keras stops its workers there
+        return
+    gaps = gaps.filter(
+        pl.col("waited") >= pl.max_horizontal(_LEAST_FREED, _ALL_OF_IT * pl.col("gap"))
+    )
+    if gaps.is_empty():
+        return
+    begin, end = run_window(evidence) or (0, 0)
+    much = float(gaps["waited"].sum()) > _WORTH * (end - begin)
+    facts = {"longest": gaps["waited"].max(), "leads": much}  # it comes by chance: no warning
+    claims = [gaps.select("thread", begin="since", end="begin", us="waited")]
+    at = gaps["at"].to_list()
+    yield Finding("freed-iterator", "the data", gaps.height, None, at, facts, claims=claims)
+
+
+def _loops_over_data(evidence: Evidence) -> bool:
+    """Whether iterators are made so often that a loop can make them."""
+    return bool(evidence.spans["op"].is_in(_READS).sum() >= _LEAST)
 
 
 def _keras_method(calls: pl.DataFrame, evidence: Evidence) -> str | None:

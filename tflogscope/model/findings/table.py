@@ -19,14 +19,12 @@ from tflogscope.model.common.figures import span_of_run, whole_of
 from tflogscope.model.common.frames import is_among, last_before
 from tflogscope.model.common.frames import rows as rows_of
 from tflogscope.model.common.once import once
-from tflogscope.model.common.origin import command_of
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
-from tflogscope.model.common.source_text import line_with
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.findings.convolutions import convolution_findings
 from tflogscope.model.findings.eager import eager_findings, eager_training
-from tflogscope.model.findings.finding import AVOIDABLE, Finding, most
+from tflogscope.model.findings.finding import AVOIDABLE, Finding, line_that_sets, most
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.lookups import lookup_findings
@@ -44,6 +42,7 @@ from tflogscope.model.ledger.owners import (
     assign_owners,
     count_once,
     owner_order,
+    owners_once,
     waiting_owners,
 )
 from tflogscope.model.ledger.services import serving_threads
@@ -54,6 +53,7 @@ from tflogscope.model.pipeline import Evidence
 WORTH_A_LOOK = threshold("warning.share")
 LEAST_WARNED_US = threshold("warning.least")
 _UNSURE = threshold("warning.unsure_share")
+_WORTH = threshold("loop.worth")
 _LINES = 8  # of the evidence
 _LEAST_US = 1.0  # less is not worth a sentence, and is "0 µs" on screens
 
@@ -97,7 +97,7 @@ def lead_of(evidence: Evidence) -> Entry | None:
     unsure, notes = list[Entry](), list[Entry]()
     for finding in owned(evidence)[0]:
         row, facts = rows("finding")[finding.id], _facts(finding)
-        edit = facts.get("edit") or _set_at(row, evidence)
+        edit = facts.get("edit") or line_that_sets(row.set_by, evidence)
         words, message = row.leads(**facts)
         lead = Entry(id=row.id, words=words, message=message, edit=edit)
         if _severity(finding, row, evidence) != "note":
@@ -106,15 +106,6 @@ def lead_of(evidence: Evidence) -> Entry | None:
             unsure.append(Entry(id=row.id, words=words, message=message, edit=edit, unsure=True))
         notes += [lead] * bool(facts.get("leads"))
     return next(iter([*unsure, *notes]), None)
-
-
-def _set_at(row: Row, evidence: Evidence) -> str | None:
-    """The line of the program that makes the setting which a finding is about."""
-    if not row.set_by:
-        return None
-    named, recorded_as = command_of(evidence.recorded_as), evidence.recorded_as or {}
-    files = evidence.lines.python.str.replace(r":\d+$", "").unique(maintain_order=True).to_list()
-    return line_with(row.set_by, [*dict.fromkeys(named + files)], recorded_as)
 
 
 @once
@@ -133,10 +124,9 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     )
     stretches = read_stretches(evidence)
     owners = assign_owners(stretches, [findings[number].claims for number in claiming])
-    # Threads that serve wait for each other to trace; of other time each has its own.
-    once = [n for n, number in enumerate(claiming) if findings[number].id == "retraced"]
-    serving = serving_threads(evidence)
-    owners = count_once(stretches, owners, once if serving else range(len(claiming)))
+    ids = owners_once() if serving_threads(evidence) else asked_in
+    counted = [n for n, number in enumerate(claiming) if findings[number].id in ids]
+    owners = count_once(stretches, owners, counted)
     has_owner, repeats = owners.owner >= 0, stretches["repeats"].to_numpy()
     sums, in_loops = (
         np.bincount(owners.owner[chosen], owners.avoidable_us[chosen], len(claiming)).tolist()
@@ -230,7 +220,7 @@ def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:
         "text": row.words(**facts),
         "advice": row.advised(
             **facts,
-            set_at=_set_at(row, evidence),
+            set_at=line_that_sets(row.set_by, evidence),
             set_eagerly=evidence.events.messages(WARNS_EAGER).height,
         ),
     }
@@ -245,7 +235,8 @@ def _facts(finding: Finding) -> dict[str, Any]:
 def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     if row.severity:
         return row.severity
-    much = _is_much(finding, evidence, WORTH_A_LOOK) and not _is_unsure(finding, evidence)
+    share = _WORTH if row.at_most else WORTH_A_LOOK
+    much = _is_much(finding, evidence, share) and not _is_unsure(finding, evidence)
     return "warning" if much or finding.facts.get("worth_a_look") else "note"
 
 

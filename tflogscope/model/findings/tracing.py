@@ -36,7 +36,8 @@ from tflogscope.model.common.names import of_part
 from tflogscope.model.costs.first_calls import PARTS
 from tflogscope.model.findings.changes import NOTHING, changed
 from tflogscope.model.findings.finding import Finding, claim_spans, total
-from tflogscope.model.ledger.stretches import traced, traced_time
+from tflogscope.model.ledger.phases import traced
+from tflogscope.model.ledger.stretches import traced_time
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
 
@@ -339,6 +340,8 @@ def _first_session_runs(evidence: Evidence) -> Iterator[Finding]:
     GetOrCreateExecutors). Nothing is logged when Session.run begins, so it took more. Where runs
     overlap nothing is known.
     """
+    if not (evidence.executions.steps["cause"] == "session").any():
+        return
     steps = evidence.executions.steps.with_row_index("step_row").filter(cause="session")
     ran = evidence.executions.frame.group_by("step_row").agg(
         begin=pl.col("time").min(),

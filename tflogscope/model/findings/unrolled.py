@@ -9,7 +9,8 @@ import polars as pl
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import is_among, only, rows
 from tflogscope.model.findings.finding import Finding, most
-from tflogscope.model.ledger.stretches import MAKING, read_stretches
+from tflogscope.model.ledger.phases import MAKING
+from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.pipeline import Evidence
 
 _LEAST_TURNS = threshold("unrolled.least_turns")

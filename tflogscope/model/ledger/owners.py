@@ -30,6 +30,12 @@ def waiting_owners() -> list[str]:
 
 
 @cache
+def owners_once() -> list[str]:
+    """The ids of those whose time counts once for all threads that serve."""
+    return [row["id"] for row in packaged_toml("ledger.toml")["owner"] if row.get("once")]
+
+
+@cache
 def owner_order() -> list[str]:
     """The ids of findings that own time, the first to be asked first (`grammars/ledger.toml`)."""
     return [row["id"] for row in packaged_toml("ledger.toml")["owner"]]

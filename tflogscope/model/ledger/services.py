@@ -55,7 +55,7 @@ def service_facts(of: Evidence) -> pl.DataFrame:
 
 def threads_of_service(functions: pl.DataFrame) -> list[int]:
     """The serving threads, by the facts of functions; none in a store of before."""
-    if "service" not in functions.columns:
+    if "service" not in functions.columns or not functions["service"].count():
         return []
     threads = functions["service"].drop_nulls().struct.field("threads")
     return threads.explode().unique().sort().to_list() if threads.len() else []

@@ -12,15 +12,9 @@ from tflogscope.model.common.frames import first_case, holds, is_among, looked_u
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.ledger.owners import Owners
+from tflogscope.model.ledger.phases import PHASES, run_window, spans_by_thread, wait_of
 from tflogscope.model.ledger.services import serving_threads
-from tflogscope.model.ledger.stretches import (
-    PHASES,
-    phases_not_shown,
-    read_stretches,
-    run_window,
-    spans_by_thread,
-    wait_of,
-)
+from tflogscope.model.ledger.stretches import phases_not_shown, read_stretches
 
 if TYPE_CHECKING:
     from tflogscope.model.pipeline import Evidence

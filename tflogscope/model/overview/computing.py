@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS, PYTHON_OP
-from tflogscope.model.ledger.stretches import wait_of
+from tflogscope.model.ledger.phases import wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from tflogscope.model.common.names import MERGED
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import command_of
 from tflogscope.model.common.sentences import rows
+from tflogscope.model.ledger.phases import MAKING, PHASE_NAMES, WAITS, wait_of
 from tflogscope.model.ledger.services import threads_of_service
-from tflogscope.model.ledger.stretches import MAKING, PHASE_NAMES, WAITS
 from tflogscope.model.overview.computing import computing_nodes
 from tflogscope.model.overview.onednn_headline import onednn_verdict
 from tflogscope.model.overview.step_calls import later_steps
@@ -42,6 +42,7 @@ _PHASES = 3  # of those in loops, named
 _FUNCTION = ["function", "function_uid"]
 _WAITED_FOR = threshold("verdict.least_making")
 _WORTH = threshold("loop.worth")
+_LONGEST = 195  # characters of a verdict of two lines
 
 
 class Figure(NamedTuple):
@@ -144,6 +145,7 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         # The change that pays most is the first that the advice names.
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
+        facts["bound"] = {"most": rows("finding")[first["id"]].at_most}
         return "errors" if errors else "worth-a-look", facts
     if not summary.eager.kinds and not summary.graph.kinds:
         alone = onednn_verdict(summary)
@@ -161,10 +163,15 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     changes = {finding["id"]: _first_change(finding["advice"]) for finding in findings}
     facts: dict[str, Any] = {}
     if summary.lead and summary.lead.get("unsure"):
-        return _suspected(summary.lead, findings, summary, run)
+        facts = _suspected(summary.lead, findings, summary, run)
+        tried = {**facts, "change": changes[summary.lead.id]}
+        fits = len(rows("verdict")["nothing-found"].words(**tried)) <= _LONGEST
+        return tried if fits else facts
     if summary.lead:
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
+    exited = summary.findings.filter(id="exit-status")["text"]
+    facts["exited"] = next(iter(exited), "").partition(". ")[0].removesuffix(".")
     facts["off"] = changes.get("onednn-off") if _would_run_onednn(run) else None
     # Loops and one-time work are of other threads in a service.
     most = {} if threads_of_service(summary.functions) else _making(run)
@@ -209,7 +216,7 @@ def _compute(run: Tables) -> dict[str, Any]:
     `place` is the line that more than half of its time is of, `where` the same or the function, and
     `mostly` that some of it is elsewhere. `us` is its graph time in the table of ops; null where
     that has runs which are not counted here (`computing_nodes`).
-    `kind.data`: nodes of tf.data, which are not counted, take more.
+    `kind`: `data`, nodes of tf.data, or `waits`, those that wait, take more; neither is counted.
     """
     nodes = computing_nodes(run)
     time = ranked_by(nodes)
@@ -230,12 +237,16 @@ def _compute(run: Tables) -> dict[str, Any]:
         where["mostly"] = spoken(first["us"]) != spoken(total_us)
     of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
     data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
+    waits = run.nodes.filter(wait_of(pl.col("op")).is_not_null())
+    kind = {"data": data, "waits": waits}
+    kind = {name: float(rows[time].sum()) > total_us for name, rows in kind.items()}
     busiest = {
         "op": first["op"],
         "us": us,
         "share": total_us / whole,
         "where": where if any(where.values()) else None,
-        "kind": {"data": float(data[time].sum()) > total_us},
+        "kind": kind,
+        "base": kind,
     }
     return {"busiest": busiest, "place": where.get("python")}
 

@@ -156,7 +156,9 @@ class WithoutLog:
         """How many times as long Python takes here as where its own times were measured."""
 
     def wall(self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]) -> pl.Series:
-        """What windows would have taken, in µs, at least 0 (`costs.COLD` is left out of each).
+        """What windows would have taken, in µs, at least 0.
+
+        `costs.COLD` of each is left out, at most the price of its lines.
 
         Args:
             windows: thread, and the columns that the others name.
@@ -165,10 +167,13 @@ class WithoutLog:
         """
         begin, end = time
         wall = (windows[end] - windows[begin]).cast(pl.Float64)
+        lines = np.zeros(windows.height)
         for number, (price, *_) in enumerate(self._lines):
-            wall -= pl.Series(price * self._count(number, windows, at))
-        wall = wall.clip(0.0)
-        return wall - (wall * COLD).clip(upper_bound=self._cold)
+            count = self._count(number, windows, at)
+            wall -= pl.Series(price * count)
+            lines += count
+        work = wall.clip(0.0).to_numpy()
+        return pl.Series(work - np.minimum(work * COLD, self._cold * np.maximum(lines, 1)))
 
     def hook(self, windows: pl.DataFrame, at: tuple[str, str], line: float) -> pl.Series:
         """What the hook took in windows, in µs, beyond the price `line` of its lines about ops.

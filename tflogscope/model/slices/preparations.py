@@ -13,7 +13,7 @@ from tflogscope.model.common.frames import Integers, looked_up, ranks
 from tflogscope.model.common.names import function_columns, wrapped_op
 from tflogscope.model.costs.first_calls import call_around, compile_times
 from tflogscope.model.executions.executions import with_places
-from tflogscope.model.ledger.stretches import traced
+from tflogscope.model.ledger.phases import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.primitive_slices import FARTHEST
