@@ -238,8 +238,10 @@ def _compute(run: Tables) -> dict[str, Any]:
     of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
     data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
     waits = run.nodes.filter(wait_of(pl.col("op")).is_not_null())
-    kind = {"data": data, "waits": waits}
-    kind = {name: float(rows[time].sum()) > total_us for name, rows in kind.items()}
+    kind = {
+        name: float(others[time].sum()) > total_us
+        for name, others in {"data": data, "waits": waits}.items()
+    }
     busiest = {
         "op": first["op"],
         "us": us,
