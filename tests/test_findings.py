@@ -212,14 +212,22 @@ def test_a_line_that_is_cut_names_no_device(cut: str, opened: Open) -> None:
     assert whole["text"] == "1 of 2 eager dispatches ran on the CPU, the others on GPU:0: MatMul."
 
 
+@pytest.mark.parametrize(
+    ("setting", "is_named"),
+    [
+        ("set_floatx('float64')", True),
+        ('set_floatx("float64")', True),
+        ("set_floatx('float32')", False),
+    ],
+)
 def test_float64_that_keras_is_set_to_is_said_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program, log = tmp_path / "doubles.py", str(LOGS / "doubles_two__tf2.20.0__record.log.zst")
     (row,) = found(open_log(log), "not-rewritten")
     assert "set_floatx" not in row["advice"]  # the program isn't there
-    program.write_text("from keras import backend\nbackend.set_floatx('float64')\n")
+    program.write_text(f"from keras import backend\nbackend.{setting}\n")
     os.utime(program, (0, 0))  # before the recording began
     (row,) = found(open_log(log), "not-rewritten")
-    assert row["advice"].startswith("Remove set_floatx at doubles.py:2")
+    assert row["advice"].startswith("Remove set_floatx at doubles.py:2") is is_named

@@ -47,6 +47,7 @@ _LEAST_PRODUCT_US = threshold("bfloat16.least_product")
 _BY_EIGEN = ops_of("bfloat16-by-eigen")
 _OF_EIGEN = threshold("bfloat16-by-eigen.float32_share")
 _EIGEN_US = threshold("bfloat16-by-eigen.call")
+_FLOATX = ("set_floatx('float64')", 'set_floatx("float64")')
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 _LEAST_REORDER_US = threshold("reorders.least")
 _CALL_US = threshold("float64.call")
@@ -189,7 +190,7 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
     stacks = pl.concat([stacks, lines.of_nodes(casts["name"], casts["node"])])
     places = lines.named(stacks).drop_nulls().unique(maintain_order=True).to_list()
     # What Keras makes is of the type that the program sets (keras/src/backend/config.py, floatx).
-    floatx = line_that_sets(["set_floatx"], evidence)
+    floatx = line_that_sets(_FLOATX, evidence)
     edit = floatx or (places[0] if len(places) == 1 else None)
     return {"floatx": floatx, "edits": places, "edit": edit}
 
