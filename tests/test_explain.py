@@ -224,7 +224,7 @@ def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[st
     assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
     said = capsys.readouterr().out
     assert "Python code inside a graph (note, py-function)" in said
-    assert "fix     Rewrite the body with TensorFlow ops" in said
+    assert "fix     Rewrite that Python function with TensorFlow ops" in said
     assert "source  tensorflow/python/lib/core/py_func.cc, DoCallPyFunc" in said
 
 

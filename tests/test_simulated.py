@@ -45,7 +45,7 @@ def test_check_looks_at_no_times(tmp_path: Path) -> None:
     done = run_command("check", path_of(SIMULATED), "--policy", policy)
     assert done.returncode == 1
     assert b"max_reorder_share: not checked: times are simulated" in done.stdout
-    assert b"FAILED  max_retraces: At most 5 retraces of one function" in done.stdout
+    assert b"FAILED  max_retraces: The most retraces of one function: 5" in done.stdout
 
 
 def test_a_redacted_log_is_still_simulated(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_what_precedes_the_first_op_alone_is_no_table_of_time(opened: Open) -> N
 def test_the_last_op_is_the_last_of_all_threads() -> None:
     """A thread of the converter's runs nodes for 0.6 s after the last op of the program's own."""
     run = run_of("converted__tf2.9.3__record")
-    assert "2.95 s of the one-time Python time is after the last op" in said(run)
+    assert "2.95 s of the Python time is after the last op" in said(run)
     last = run.ledger.filter(pl.col("phase") != "python").select(last=pl.col("end").max())
     behind = run.time.select(pl.col("end").max() - last["last"][0]).to_series()
     assert behind.dt.total_milliseconds().to_list() == [pytest.approx(2951, abs=1)]
@@ -179,7 +179,7 @@ def test_each_warning_and_error_has_a_line_of_its_own() -> None:
     shown = [line for line in lines if line.startswith("! ")]
     assert len(shown) == serious.height > 4
     for line, each in zip(shown[3:], serious.rows(named=True)[3:], strict=True):
-        assert line == f"! Ops failed (failed-ops, {each['subject']}), log line {each['line']:,}"
+        assert line == f"! failed-ops ({each['subject']}): Ops failed, log line {each['line']:,}"
 
 
 # ---- what it says -------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_what_is_not_known_is_null_in_json() -> None:
 def test_a_log_of_tensorflow_says_that_nothing_was_rewritten(opened: Open) -> None:
     log = Log()
     log.executing("Mul")
-    assert "rewritten none" in said(opened(log))
+    assert "rewritten no op" in said(opened(log))
 
 
 def test_a_log_without_executions_does_not_say_so(opened: Open) -> None:
@@ -323,10 +323,10 @@ def test_torn_lines_are_told_with_what_became_of_them(opened: Open) -> None:
 @pytest.mark.parametrize(
     ("milliseconds", "words"),
     [
-        (0.005, "10 µs in ops that call oneDNN, 50% of it in primitives"),
+        (0.005, "10 µs in ops that call oneDNN, first runs included, 50% of it in primitives"),
         (
             0.02,
-            "10 µs in ops that call oneDNN; their primitives ran in parallel, 20 µs",
+            "10 µs in ops that call oneDNN, first runs included; their primitives ran in parallel",
         ),
     ],
 )

@@ -147,4 +147,4 @@ def _unread_waivers(evidence: CheckedRun, checks: tuple[Check, ...]) -> Iterator
     files = {case.python.rpartition(":")[0] for case in failed if case.python and not case.code}
     for file in sorted(files):
         if why := why_unread(file, evidence.run.recorded_as):
-            yield f"`# tflogscope: eager` comments in {file} are ignored: {why}."
+            yield f"`# tflogscope: eager` comments in {file}, if any, are ignored: {why}."

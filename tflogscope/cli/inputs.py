@@ -118,7 +118,8 @@ def require_one(inputs: list[str], parts: list[Part]) -> None:
     """Raise UsageError if inputs are several runs."""
     if len(parts) > 1:
         example = f" ({parts[0].name})" if len(inputs) < 2 else ""
-        hint = f"Pass one{example}, or collect them into a store: {parts[1].why}."
+        why = parts[1].why
+        hint = f"Pass one{example}, or collect them into a store. They are separate: {why}."
         named = " and ".join(inputs[:2])
         raise UsageError(f"expected one run, found {len(parts)}", named, hint)
 

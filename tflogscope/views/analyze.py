@@ -32,7 +32,7 @@ _FIRST_OPS = 3
 _OPS_SHOWN = 5
 _LINES_SHOWN = 5
 _OPS_NAMED = 2  # of a line
-_OPS_WIDTH = 32  # cells: a column cuts names in the middle
+_OPS_WIDTH = 28  # cells: a column cuts names in the middle
 _FUNCTIONS_SHOWN = 8
 _TRACED_SHOWN = 20
 _NO_KERNELS = "none"
@@ -190,7 +190,9 @@ def _time_of(counted: Entry) -> float | None:
 
 # ---- ops -----------------------------------------------------------------------------------------
 
-_MODES = "Without first runs and outliers. Calls have wall time, the rest is summed over threads."
+_MODES = (
+    "Calls: wall time; others: summed over threads. First runs and outliers count as typical runs."
+)
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
     "Click a heading to sort."
@@ -238,9 +240,8 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        left_out = f"; excluded: {duration(us)} of first runs (of ops that ran again) and outliers"
-        excluded = left_out * (us >= 1)
-        yield f"are summed over threads{excluded}"
+        less = f"; first runs and outliers count as typical runs ({duration(us)} less)"
+        yield f"are summed over threads{less * (us >= 1)}"
     else:
         yield "are summed over threads, with logging overhead"
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
@@ -290,7 +291,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     by_time = sorted(every, key=lambda row: (-row["us"], -row["eager_runs"]))
     ran = [row for row in by_time if row["us" if timed else "eager_runs"]]
     more = len(ran) - most
-    rest = f" ({most} of {len(ran)}; all: --json)" if more > 0 else ""
+    rest = f" ({most} of {len(ran)}; all: tflogscope analyze --json LOG)" if more > 0 else ""
     time = (Column("us", "time", "us"),) * timed
     node_runs = Column("graph_runs", "node runs", "count", tone="graph")
     columns = (_LINES[0], *time, _LINES[1], node_runs, *_LINES[3:5])
@@ -302,7 +303,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
 
     children: list[doc.Node] = [doc.Brief([doc.Table(columns, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
-        children.append(doc.Paragraph(f"{left} from no line of the program.", "hint"))
+        children.append(doc.Paragraph(f"Not attributed to a line: {left}.", "hint"))
     order = f", by {'time' if timed else 'runs'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
     return section if ran else doc.Full(lambda: [section])
@@ -340,7 +341,8 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
-    rest = f" (top {_FUNCTIONS_SHOWN} of {len(others)}, by time)" if more > 0 else ""
+    most = f" (the {_FUNCTIONS_SHOWN} of {len(others)} with most time, in log order)"
+    rest = most if more > 0 else ""
     by_time = sorted(others, key=lambda row: -(row["us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column(

@@ -86,7 +86,7 @@ def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
         text = f"{count}, {causes}: {doc.first(ops, _OPS)}; log line"
         lines = sorted({line for entry in of_line for line in entry["lines"]})
         left = f"; {baselined:,} in the baseline" if baselined else ""
-        head = at(python, of_line[0]["code"]) if python else "from no line of the program"
+        head = at(python, of_line[0]["code"]) if python else "not attributed to a line"
         yield doc.Item(
             head, [doc.Paragraph((text + "s" * (len(lines) > 1), " ", _lines(lines), left))]
         )

@@ -59,16 +59,17 @@ def verdict(facts: Facts) -> str:
             parts.append(count_of(count, "new finding") if change == "new" else gone)
     if facts["problems"] and _is_timed(facts):
         parts.insert(0, _time_sentence(facts["problems"]))
-    if facts["busy"]:
-        runs = _which(facts["busy"])
-        parts.insert(0, f"times not compared: the machine was busy during {runs}")
-    if facts["simulated"]:
-        verb = "are" if len(facts["simulated"]) > 1 else "is"
-        parts.insert(0, f"times not compared: {_which(facts['simulated'])} {verb} simulated")
     parts = parts or ["ops, kernels or times changed" if changes else "nothing changed"]
     text = "; ".join(parts)
     # A function's name stays as it is.
-    return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
+    text = f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
+    if facts["busy"]:
+        runs = _which(facts["busy"])
+        text = f"Times not compared: the machine was busy during {runs}. {text}"
+    if facts["simulated"]:
+        verb = "are" if len(facts["simulated"]) > 1 else "is"
+        text = f"Times not compared: {_which(facts['simulated'])} {verb} simulated. {text}"
+    return text
 
 
 def _counts_that_differ(facts: Facts) -> list[str]:
@@ -129,7 +130,7 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
         items = [
             doc.Item(f"{finding['change']}: {finding['text']}") for finding in facts["findings"]
         ]
-        yield doc.Section("Findings in one run only", items)
+        yield doc.Section("Findings in only one of the runs", items)
     yield from _problems(facts["problems"])
     if facts["modes"]:
         yield _counts("Executions", facts, "modes", _mode_and_kind)
@@ -152,6 +153,8 @@ def _side(side: str, run: Facts) -> doc.Fact:
     dialect = (run["tensorflow_dialect"] or "").replace(", ", " and ")
     wall = f", {duration(run['wall_us'])} wall time" if run["wall_us"] else ""
     form = f"log format {dialect}" if dialect else "no TensorFlow records"
+    if run["tensorflow_version"]:
+        form = f"TensorFlow {run['tensorflow_version']}"
     lines = count_of(run["lines"], "line")
     return doc.Fact(side, f"{run['source']} ({lines}{wall}, {form}{onednn})")
 
@@ -204,6 +207,8 @@ def _changes(key: str, title: str, facts: Facts, names: tuple[str, ...]) -> doc.
 
 def _pair(row: Facts, column: str, form: Callable[[Any], str]) -> str:
     sides = [row[f"{column}_{side}"] for side in ("before", "after")]
+    if not any(sides):  # of functions of tf.data no call is logged
+        return ""
     before, after = ("" if value is None else form(value) for value in sides)
     return before if before == after else f"{before or '–'} → {after or '–'}"
 

@@ -8,6 +8,7 @@ from typing import Any
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.common.figures import count_of, duration
+from tflogscope.model.reasons.rules import NOTHING
 from tflogscope.views import document as doc
 from tflogscope.views.analyze import op_name
 from tflogscope.views.document import Column
@@ -72,7 +73,9 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
             took = f" ({duration(facts['steady_us'])})" if facts["steady_us"] else ""
             others = runs - facts["itself"]
             text = f"{facts['itself']:,} directly{took}, {others:,} through code it calls"
-            yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
+            plumbing = sum(facts[mode]["runs"] for mode in ("eager", "graph")) - runs
+            besides = f", besides {plumbing:,} of transfer nodes" * bool(plumbing)
+            yield doc.Paragraph(f"{count_of(runs, 'execution')}{besides}: {text}.")
         calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):
             count = sum(call["runs"] for call in calls)
@@ -247,13 +250,12 @@ def _functions(entries: Sequence[Facts]) -> Iterator[doc.Item]:
 def _function(entry: Facts) -> doc.Text:
     name = shorten(entry["function"] or "an unnamed function", _NAME)
     uids = entry["function_uids"]
-    which_of = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} of this name)" * bool(uids)
+    which_of = f"_{uids[0]}" if len(uids) == 1 else f" ({len(uids)} of this name)" * bool(uids)
     call: doc.Text = ""
     if entry["first_call_line"]:
-        first = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times, first"
-        call = (f", {first} on log line ", doc.Line(entry["first_call_line"]))
-    which = "on" if entry["runs"] == 1 else "first on"
-    ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, {which} log line "
+        often = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times"
+        call = (f", {often} (log line ", doc.Line(entry["first_call_line"]), ")")
+    ran = f": {count_of(entry['runs'], 'run')}{_time(entry)}, first on log line "
     return f"{name}{which_of}", call, ran, doc.Line(entry["lines"][0])
 
 
@@ -261,14 +263,14 @@ def _why_there(entry: Facts) -> str:
     if entry["why"]:
         return str(entry["why"])
     if entry["first_call_line"]:
-        return f"{_origin(entry['ops'])}; each call of the function runs it."
+        return f"{_origin(entry['ops'])}; each call of the function runs that node."
     return "It is a node of the function."
 
 
 def _origin(ops: list[str]) -> str:
     """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
     if not ops or not all(op.startswith("_") for op in ops):
-        return "Python called it while the function was traced, so it became a node"
+        return "Python called the op while the function was traced, so it became a node"
     if all(op.startswith("_Fused") for op in ops):
         return (
             "Python called the ops it consists of while the function was traced; grappler "
@@ -296,10 +298,14 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
         yield _said(head, doc.Paragraph((f"{whose} kernel: {how}. ", _lines(entry))))
     explained = {entry["rule"] for entry in nodes}
-    for entry in eager[:_GROUPS_SHOWN]:
+    alike: dict[tuple[str, str], Facts] = {}
+    for entry in eager:
         typed = entry["dtype"] and entry["reason"] != "not-supported-op"
         dtype = f" of {_type(entry['dtype'])}" if typed else ""
-        head = f"{entry['kernel']}{dtype}, run eagerly"
+        key = f"{entry['kernel']}{dtype}, run eagerly", entry["rule"]
+        before = alike[key]["evidence"] if key in alike else []
+        alike[key] = {**entry, "evidence": [*before, *entry["evidence"]]}
+    for (head, _), entry in [*alike.items()][:_GROUPS_SHOWN]:
         if entry["rule"] in explained:
             yield doc.Paragraph(
                 (f"{head}: not rewritten either ({entry['reason']}). ", _lines(entry))
@@ -307,7 +313,7 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
         else:
             yield _said(head, *_refusal(entry))
             explained.add(entry["rule"])
-    yield from doc.left_out(len(eager), _GROUPS_SHOWN)
+    yield from doc.left_out(len(alike), _GROUPS_SHOWN)
 
 
 def _kernel(entry: Facts) -> doc.Item:
@@ -330,8 +336,11 @@ def _type(dtype: str) -> str:
 
 def _refusal(entry: Facts) -> Iterator[doc.Node]:
     """Why it stayed as it was, what would change that, and where it is decided."""
-    yield doc.Paragraph((f"Not rewritten ({entry['reason']}): {entry['why']} ", _lines(entry)))
-    yield from _change(entry)
+    why, changes = entry["why"], [*_change(entry)]
+    if entry["change"].startswith(NOTHING):
+        why = f"{why} {changes.pop(0).text}"
+    yield doc.Paragraph((f"Not rewritten ({entry['reason']}): {why} ", _lines(entry)))
+    yield from changes
 
 
 def _primitives(facts: Facts) -> Iterator[doc.Section]:
@@ -353,5 +362,6 @@ def _primitives(facts: Facts) -> Iterator[doc.Section]:
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])} including first runs"
-    runs = f"{count_of(entry['count'], 'run')}{took}, matched ({entry['link']})"
+    match = f"{entry['link']} match" + "es" * (entry["count"] > 1)
+    runs = f"{count_of(entry['count'], 'run')}{took}, {match}"
     return doc.Paragraph((f"{name}: {runs}, first on log line ", doc.Line(entry["line"])))

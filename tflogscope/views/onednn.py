@@ -68,7 +68,7 @@ def _kernels(facts: Summary) -> Iterator[doc.Fact]:
     if rewrites.is_empty():
         off = "onednn-off" in facts.findings["id"] and facts.onednn is not None
         yield doc.Fact(
-            label, "none" + off * " (oneDNN ops are off; Eigen still calls oneDNN's GEMM)"
+            label, "no op" + off * " (oneDNN ops are off; Eigen still calls oneDNN's GEMM)"
         )
         return
     for by, words in _REWRITTEN.items():
@@ -95,11 +95,13 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
             text += f" ({share} of executions)"
     else:
         text = f"no graph node is eligible for a {whose(facts)} kernel"
+        if ran := facts.eager.rewritten.executions:
+            text = f"{count_of(ran, 'eager op')} ran on {whose(facts)}; {text}"
     counts = dict(eligible.reasons.select("reason", "nodes").rows())
     without = counts.pop(NO_KERNEL, 0)
     kept = [f"{nodes:,} ({reason})" for reason, nodes in counts.items()]
     if eligible.nodes and len(kept) == 1:
-        text, kept = f"{text}, reason {next(iter(counts))}", []
+        text, kept = f"{text} (reason: {next(iter(counts))})", []
     if eligible.nodes and without:
         have = "has" if without == 1 else "have"
         text += f"; {count_of(without, 'other compute node')} {have} no {whose(facts)} kernel"
@@ -142,7 +144,7 @@ def _primitives(facts: Entry) -> Iterator[doc.Fact]:
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         f"{count_of(header.threads, 'thread')} (at start-up)" if header.threads else None,
     ]
-    yield doc.Fact("build", " · ".join(part for part in parts if part))
+    yield doc.Fact("setup", " · ".join(part for part in parts if part))
     if facts.exec_lines:
         yield from _runs(facts)
     elif not facts.verbose.calls.height and not facts.verbose.partitions.height:
@@ -213,7 +215,7 @@ def _links(links: Mapping[str, int]) -> str:
 def _share_of_ops(ops: Entry) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
     took, inside = ops.time_us, ops.primitive_us
-    whole = f"{duration(took)} in ops that call oneDNN"
+    whole = f"{duration(took)} in ops that call oneDNN, first runs included"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in primitives"
     return f"{whole}; their primitives ran in parallel, {duration(inside)} over all threads"

@@ -38,7 +38,10 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         nodes.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
         where = " in these rows"
     if "steady_us" in filled:
-        text = "steady and work: without logging, steady as later runs; other times: as printed"
+        text = (
+            "steady and work exclude logging overhead; in steady, first runs count as later runs. "
+            "Other times are as logged."
+        )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:
         nodes.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))

@@ -76,9 +76,8 @@ def _after_ops(phases: pl.DataFrame, run: Run) -> str:
     us = sum(tail.to_series())
     if not us or us < _LEAST * float(phases["us"].sum()):
         return ""
-    return (
-        f"{duration(us)} of the one-time Python time is after the last op, where nothing is logged"
-    )
+    once = "one-time " * bool(phases["repeats_us"].sum())  # else no column says so
+    return f"{duration(us)} of the {once}Python time is after the last op, where nothing is logged"
 
 
 def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:

@@ -193,7 +193,8 @@ def _gap_marks(activity: Activity) -> str:
         end = (gap.begin_ns + round(gap.duration_us * 1000) - activity.first_ns) * columns // span
         for place in range(begin + 1, end):
             cells[place] = "─"
-        cells[min((begin + end) // 2, columns - 1)] = str(number)
+        place = min((begin + end) // 2, columns - 2)
+        cells[place + cells[place - 1].isdigit()] = str(number)  # else two numbers read as one
     return "".join(cells)
 
 
@@ -212,8 +213,8 @@ def gap_text(gap: Gap, clock: str) -> str:
     size = (
         count_of(round(gap.duration_us), "line") if clock == "lines" else duration(gap.duration_us)
     )
-    after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
-    before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
+    after = f", after log line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
+    before = f", before log line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
     traced = f"tracing for {duration(gap.tracing_us)}" if gap.tracing_us else ""
     meanwhile = ", ".join(filter(None, (traced, _instantiated(gap.ready))))
     return f"{size}{after}{before}{': ' if meanwhile else ''}{meanwhile}"
@@ -231,11 +232,12 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
 
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     console.print()
-    parts = [f"{_BLOCKS} busy share of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
+    what = "lines" if slices.clock == "lines" else "time"
+    parts = [f"{_BLOCKS} share of a column's {what} that is busy"]
     if any(lane.traced for lane in activity.lanes):
         parts.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
     if any(lane.total_us is not None for lane in activity.lanes):
-        parts.append("busy: time with one or more active; logged time: sum of durations")
+        parts.append("busy: share of time with at least one running; logged time: sum of durations")
     print_paragraph(" · ".join(parts), console)

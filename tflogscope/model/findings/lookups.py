@@ -15,6 +15,7 @@ from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
+_SUMS = ("Sum", "Mean")  # of several rows
 _SCATTERED = "UnsortedSegmentSum"
 _ELEMENTWISE, _GATHERS, _COMPUTES = map(ops_of, ("elementwise", "gather", "computes-table"))
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
@@ -43,7 +44,7 @@ def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
     attributes = pl.col("attributes")
     letter, left = (attributes.str.extract(_EQUATION, number) for number in (1, 2))
     turned = attributes.str.contains(_TURNED) | holds(left.str.contains(letter, literal=True))
-    lookups = found.filter(pl.col("op") != "OneHot", ~turned, place=0).sort("ran_at")
+    lookups = found.filter(pl.col("op").str.contains(PRODUCTS), ~turned, place=0).sort("ran_at")
     if lookups.is_empty():
         return
     found = found.join(lookups, on=["name", "made"], how="semi", nulls_equal=True)
@@ -52,7 +53,7 @@ def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _products(evidence: Evidence) -> pl.DataFrame:
-    """One-hot vectors, and products of them: `made` is what makes these, `size` their classes.
+    """One-hot vectors, their sums, and products: `made` is what makes these, `size` their classes.
 
     Other columns: those of `_edges`.
     """
@@ -64,8 +65,9 @@ def _products(evidence: Evidence) -> pl.DataFrame:
     while reached.height:
         before = reached.select("name", "made", "size", source="node").unique()
         reached = fed.join(before, on=["name", "source"], nulls_equal=True)
-        found.append(reached.filter(op.str.contains(PRODUCTS)).select(found[0].columns))
-        reached = reached.filter(op.is_in(_THROUGH), place=0)
+        taken = op.str.contains(PRODUCTS) | (op.is_in(_SUMS) & (pl.col("place") == 0))
+        found.append(reached.filter(taken).select(found[0].columns))
+        reached = reached.filter(op.is_in([*_THROUGH, *_SUMS]), place=0)
     return pl.concat(found)
 
 

@@ -27,7 +27,8 @@ from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.finding import Finding, claim_spans, most
 from tflogscope.model.findings.gaps import python_of_data
-from tflogscope.model.findings.pipelines import few_elements, rebuilt
+from tflogscope.model.findings.pipelines import MAKES_DATASET, few_elements, rebuilt
+from tflogscope.model.ledger.phases import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
@@ -74,21 +75,23 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
-    small = _small_map(evidence, waits.height)
-    slow = {} if small else _slow_stage(evidence)
+    nested = _nested_datasets(evidence, waits.height)
+    small = {} if nested else _small_map(evidence, waits.height)
+    slow = {} if nested or small else _slow_stage(evidence)
     # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
-    stage = small or slow or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
+    shown = nested or small or slow
+    stage = shown or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
     if (not stage or small) and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
     stage_of = _STAGE_OF.match(function)
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
-    mapped = mapped if (slow or small) and not generator else None
+    mapped = mapped if shown and not generator else None
     stake = avoidable_wait(evidence)
     serial = bool(re.match(_MAP, function)) and not parallel and not small
     epochs = _epochs(function, evidence)
-    again = bool(mapped) and epochs > 1 and not stage["random"] and not small
+    again = bool(mapped and slow) and epochs > 1 and not stage["random"]
     wide = serial and not again and stage["alone"] < _ALONE
     serial = serial and (wide or not _overlaps(evidence, function))
     if again:  # each epoch but the first is read from memory
@@ -105,6 +108,9 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "generator": generator,
         "small": {"kind": kind, "mapped": mapped} if small else None,
         "small_runs": small.get("runs"),
+        "nested": nested.get("runs"),
+        "kind": kind,
+        "mapped": mapped,
         "stage": slow
         and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
         "stage_time": slow.get("steady_us"),
@@ -112,14 +118,14 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "serial": serial and not wide,
         "wide": wide,
         "wait": wait,
-        "unread": not (slow or small),
+        "unread": not shown,
         "prefetch": lacks_prefetch,
         "hidden": stake > wait and not wide,
     }
     inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
     named = inner.filter(~pl.col("judged_by").is_in(causes_that_count("never")))
     facts |= {"inner": named.height or None, "inner_ops": most(named["op"])}
-    subject = "Dataset.from_generator" if generator else function if slow or small else "the data"
+    subject = "Dataset.from_generator" if generator else function if shown else "the data"
     # What to change is there, not at the loop; where eager ops can be what the generator takes,
     # at the line of most of them.
     much = inner.height * DISPATCH_US >= _OF_GENERATOR * slow.get("steady_us", 0.0)
@@ -186,6 +192,21 @@ def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
     """The slowest stage, if it is a map before the batch that takes less than its call."""
     small = pl.col("function").str.contains(_MAP) & (pl.col("per_run") <= _LEAST_RUN)
     return _slowest(_stages(evidence).head(1).filter(small, pl.col("runs") >= _BATCHED * elements))
+
+
+def _nested_datasets(evidence: Evidence, elements: int) -> dict[str, Any]:
+    """The function of a flat_map, say, that makes far more datasets than the loop gets elements.
+
+    Each needs an iterator of its own (core/kernels/data/flat_map_dataset_op.cc), which no record
+    shows.
+    """
+    made = evidence.nodes.filter(
+        pl.col("function").str.contains(r"^Dataset_(?:flat_map|interleave)_"),
+        pl.col("op").str.contains(MAKES_DATASET),
+        pl.col("executions") >= _BATCHED * elements,
+    )
+    made = made.sort("executions", descending=True).select("function", runs="executions")
+    return next(made.iter_rows(named=True), {})
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
@@ -414,8 +435,10 @@ def waits_for_threads(evidence: Evidence) -> pl.Series:
 def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
     """Long gaps before the same op, again and again, in a loop of eager ops.
 
-    Between calls of functions `between-steps` has them. Between ops of a training step that one
-    line of the program asked for, TensorFlow or Keras ran: a tf.function leaves that out as well.
+    Between calls of functions `between-steps` has them; those in which a function was traced are no
+    code of the program's, as where a distributed dataset makes iterators. Between ops of a training
+    step that one line of the program asked for, TensorFlow or Keras ran: a tf.function leaves that
+    out as well.
     """
     spans = evidence.spans
     if spans.is_empty() or int(spans["is_call"].sum()) >= LEAST:
@@ -431,6 +454,7 @@ def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding
         | waits_for_threads(evidence)
         | is_among(spans["at"], of_others)
         | is_among(spans["at"], of_keras)
+        | (covered_within(traced(evidence)[["begin", "end"]], spans[["since", "begin"]]) > 0)
         | of_step
     )
     of_loop = only(spans, spans["again"] & ~left_out)

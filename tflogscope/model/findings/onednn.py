@@ -48,6 +48,8 @@ _BY_EIGEN = ops_of("bfloat16-by-eigen")
 _OF_EIGEN = threshold("bfloat16-by-eigen.float32_share")
 _EIGEN_US = threshold("bfloat16-by-eigen.call")
 _FLOATX = ("set_floatx('float64')", 'set_floatx("float64")')
+_SLOW_TYPES = {"DT_HALF": "float16", "DT_INT32": "int32", "DT_INT64": "int64"}
+_WORTH = threshold("loop.worth")
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 _LEAST_REORDER_US = threshold("reorders.least")
 _CALL_US = threshold("float64.call")
@@ -146,6 +148,11 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "off": bool((evidence.nodes["reason"] == "onednn-off").any()) and doubles.is_empty(),
             "changes": [*dict.fromkeys(rule.change for rule in rules)],
         }
+        slow = nodes["dtype"].replace_strict(_SLOW_TYPES, default=None).drop_nulls().unique()
+        if doubles.is_empty() and not slow.is_empty():
+            facts["types"] = slow.sort().to_list()
+            took = float(nodes[ranked_by(nodes)].sum())
+            facts["leads"] = took > _WORTH * evidence.loop_time
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         python, reason = _busiest_line(evidence, nodes), nodes["reason"][0]
         facts["took"], claims = time, list[pl.DataFrame]()

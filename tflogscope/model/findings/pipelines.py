@@ -9,7 +9,7 @@ import polars as pl
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KERAS_STEPS
 from tflogscope.model.causes.causes import package_of, program_frames
-from tflogscope.model.common.frames import is_among, looked_up, rows
+from tflogscope.model.common.frames import is_among, looked_up, only, rows
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import DATA_SERVICE, DATASET, MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
@@ -21,12 +21,15 @@ from tflogscope.model.rows.spans import LEAST
 
 # Ops that make a dataset of others (core/ops/dataset_ops.cc), and those that then read it:
 # python/data/ops/iterator_ops.py, OwnedIterator; dataset_ops.py, reduce and get_single_element.
-_MAKES = r"Dataset(?:V\d+)?$"
+MAKES_DATASET = r"Dataset(?:V\d+)?$"
 _READS = (MAKE_ITERATOR, "ReduceDataset", "DatasetToSingleElement")
 _LEAST = threshold("pipeline-rebuilt.least_builds")
 _WORTH = threshold("loop.worth")
 _LEAST_FREED = threshold("freed-iterator.least")
 _ALL_OF_IT = threshold("freed-iterator.waited_share")
+_FIRST_SLEEP = threshold("freed-iterator.first_sleep")
+_EARLY = threshold("freed-iterator.early_share")
+_LATE = threshold("freed-iterator.late_share")
 # What Keras' loops call, and their methods (Keras 3 backend/tensorflow/trainer.py).
 _METHODS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
@@ -54,7 +57,7 @@ def _built(evidence: Evidence) -> pl.DataFrame:
     placed = evidence.placed.filter(pl.col("op").str.contains(NEXT))
     got = placed.filter(pl.col("status") != "failed")["at"]
     spans = evidence.spans.with_columns(
-        makes=pl.col("op").str.contains(_MAKES) & ~reads & ~pl.col("is_call"),
+        makes=pl.col("op").str.contains(MAKES_DATASET) & ~reads & ~pl.col("is_call"),
         number=reads.cast(pl.Int64).cum_sum().over("thread") - reads,
         gets=is_among(evidence.spans["at"], got),
     )
@@ -250,13 +253,24 @@ def _iterated(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _freed(evidence: Evidence) -> Iterator[Finding]:
-    """Gaps behind a new iterator, whose old one is freed then, in which the thread only waits.
+    """Gaps in which the thread only waits, where an iterator is freed: by a new one, or at its end.
 
-    The old one joins the thread that tunes it, which sleeps for up to a minute (core/framework/
-    model.cc, Model::OptimizeLoop; findings/tensorflow-freed-iterator-waits.sh).
+    The old one joins the thread that tunes it, which sleeps for 10 ms, then twice as long each
+    time, up to a minute (core/framework/model.cc, Model::OptimizeLoop;
+    findings/tensorflow-freed-iterator-waits.sh). Behind the end of the data a program may as well
+    wait for something else: there the wait has to end when that thread wakes up.
     """
-    gaps = evidence.computed.filter(before=MAKE_ITERATOR)
-    gaps = gaps.filter(~pl.col("thread").is_first_distinct())  # the first replaces none
+    if evidence.computed.is_empty():
+        return
+    made = pl.when(op=MAKE_ITERATOR).then("end").forward_fill().shift().over("thread")
+    spans = evidence.computed.with_columns(made=made)
+    replaced = spans.filter(before=MAKE_ITERATOR)
+    replaced = replaced.filter(~pl.col("thread").is_first_distinct())  # the first replaces none
+    ends = evidence.placed.filter(pl.col("op").str.contains(NEXT), status="failed")["at"]
+    slept = (pl.col("begin") - pl.col("made")) / _FIRST_SLEEP + 1  # a power of 2 as it wakes up
+    late = slept / 2 ** ((1 + _EARLY) * slept).log(2).floor() - 1
+    ended = only(spans, is_among(spans["last_at"], ends)).filter(late <= _LATE)
+    gaps = pl.concat([replaced, ended])
     in_python = pl.col("op").str.contains(PYTHON_OPS) & (pl.col("flavour") == "dataset")
     if gaps.is_empty() or evidence.nodes.filter(in_python).height:  # Keras stops its workers there
         return

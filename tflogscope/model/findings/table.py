@@ -101,7 +101,7 @@ def lead_of(evidence: Evidence) -> Entry | None:
         words, message = row.leads(**facts)
         lead = Entry(id=row.id, words=words, message=message, edit=edit)
         if _severity(finding, row, evidence) != "note":
-            return lead
+            return next(iter(unsure), lead)  # which may take more
         if _is_unsure(finding, evidence) and _is_much(finding, evidence, _UNSURE):
             unsure.append(Entry(id=row.id, words=words, message=message, edit=edit, unsure=True))
         notes += [lead] * bool(facts.get("leads"))

@@ -109,6 +109,7 @@ def _recorded(run: Tables) -> Facts:
         "lines": int(coverage["lines"].sum()),
         "wall_us": run.time["wall_us"].sum() if run.time["wall_us"].count() else None,
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
+        "tensorflow_version": _recorded_facts(run).tensorflow_version,
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),
         "vlog_level": coverage["vlog_level"].max(),
         "libraries": libraries_of(run.links.filter(run.primitives["event"] == "exec")["library"]),

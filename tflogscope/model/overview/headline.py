@@ -124,8 +124,11 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     findings = summary.findings[columns].hstack(run.avoidable).to_dicts()
     errors = [finding for finding in findings if finding["severity"] == "error"]
     warnings = [finding for finding in findings if finding["severity"] == "warning"]
-    first = next(iter(errors or warnings), None)
-    facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings), "clean": not first}
+    # What a busy machine may have made comes first where it would take more than the warnings.
+    unsure = bool(summary.lead and summary.lead.get("unsure"))
+    first = next(iter(errors or ([] if unsure else warnings)), None)
+    notes = len(findings) - len(warnings)
+    facts: dict[str, Any] = {"warnings": len(warnings), "notes": notes, "clean": not first}
     if first:
         lead, place = summary.lead or Entry(words="", message="", edit=None), first["python"]
         facts |= {"message": lead.message, "edit": lead.edit, "place": place}
@@ -178,7 +181,11 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     others, compute = most | _waiting(run), _compute(run)
     if compute and (others or summary.lead):  # a verdict has two lines
         compute = {**compute, "busiest": {**compute["busiest"], "others": True}}
-    return facts | others | compute
+    facts |= others | compute
+    words = rows("verdict")["nothing-found"].words(notes=len(findings), **facts)
+    if compute and len(words) > _LONGEST:
+        facts["busiest"] = {**compute["busiest"], "short": True}
+    return facts
 
 
 def _would_run_onednn(run: Tables) -> bool:
@@ -216,7 +223,7 @@ def _compute(run: Tables) -> dict[str, Any]:
     `place` is the line that more than half of its time is of, `where` the same or the function, and
     `mostly` that some of it is elsewhere. `us` is its graph time in the table of ops; null where
     that has runs which are not counted here (`computing_nodes`).
-    `kind`: `data`, nodes of tf.data, or `waits`, those that wait, take more; neither is counted.
+    `base`: `data`, nodes of tf.data, or `waits`, those that wait, take more; neither is counted.
     """
     nodes = computing_nodes(run)
     time = ranked_by(nodes)
@@ -238,7 +245,7 @@ def _compute(run: Tables) -> dict[str, Any]:
     of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
     data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
     waits = run.nodes.filter(wait_of(pl.col("op")).is_not_null())
-    kind = {
+    besides = {
         name: float(others[time].sum()) > total_us
         for name, others in {"data": data, "waits": waits}.items()
     }
@@ -247,8 +254,7 @@ def _compute(run: Tables) -> dict[str, Any]:
         "us": us,
         "share": total_us / whole,
         "where": where if any(where.values()) else None,
-        "kind": kind,
-        "base": kind,
+        "base": besides,
     }
     return {"busiest": busiest, "place": where.get("python")}
 

@@ -13,7 +13,7 @@ from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.reasons.conditions import Attributes, Values, one_has
 
 ANYBODY = "anybody"
-NOTHING = "No change in the program helps."
+NOTHING = "The program can't change that."
 UNKNOWN = "unknown"
 NO_KERNEL = "no-kernel"
 HAS_KERNEL = (pl.col("eligible") & pl.col("reason").ne_missing(NO_KERNEL)).fill_null(value=False)

@@ -31,9 +31,10 @@ def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
 
     def execute(*args: Any) -> Any:
         lines.spend(lines.op, args, at, sys._getframe(1))  # noqa: SLF001
-        result = original(*args)
-        lines.ended()
-        return result
+        try:
+            return original(*args)
+        finally:  # the last element of a dataset is an error, too
+            lines.ended()
 
     return execute
 
