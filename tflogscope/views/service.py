@@ -24,10 +24,13 @@ def service_section(facts: Summary) -> Iterator[doc.Node]:
         for row in latencies
     ]
     latencies.sort(key=lambda row: -row["calls"])
-    rest = f" ({_SHOWN} of {len(latencies)}; all: --json)" if len(latencies) > _SHOWN else ""
+    more = f" ({_SHOWN} of {len(latencies)}; all: tflogscope analyze --json LOG)"
+    rest = more if len(latencies) > _SHOWN else ""
     table = doc.Table(_COLUMNS, latencies, "Latency by function", "service-table", tools=True)
     both = doc.Brief([doc.Table(_COLUMNS, latencies[:_SHOWN])]), doc.Full(lambda: [table])
-    yield doc.Section("Latency", both, "service", brief=f", all calls on these threads{rest}")
+    yield doc.Section(
+        "Latency", both, "service", brief=f", without logging overhead (calls/s: as logged){rest}"
+    )
 
 
 def _rate(per_second: float | None) -> str | None:
