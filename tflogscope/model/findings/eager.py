@@ -26,7 +26,7 @@ from tflogscope.model.findings.finding import (
     most,
     total,
 )
-from tflogscope.model.findings.gaps import claim_gaps, measure_gaps
+from tflogscope.model.findings.gaps import FOR_OTHERS, claim_gaps, measure_gaps, with_variables
 from tflogscope.model.findings.growing import grown_spans
 from tflogscope.model.findings.loops import (
     GENERATOR,
@@ -44,9 +44,8 @@ from tflogscope.model.rows.unexpected import repeats
 
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
-# Findings about all that a step does, and causes of what a graph reads and makes once for a step.
+# Findings about all that a step does.
 _WHOLE = ("eager-training-step", "no-function")
-_FOR_OTHERS = ("read-variable", "constant")
 _STEADY = threshold("eager-steady-state.steady_share")
 _LEAST_STEPS = threshold("eager-training-step.least_steps")
 _MAKING = ("variable-init", "optimizer-slots")  # causes of what gives a variable its first value
@@ -270,7 +269,7 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     if id_ in _WHOLE:
         at = _with_reads(evidence, ops)
     elif id_ == "eager-steady-state":
-        whole = _with_variables(evidence, at)
+        whole = with_variables(evidence, at)
         assigns = whole["op"].str.contains(f"{UPDATES}|Summary")  # NumPy can do neither
         at, facts["assigns"] = whole["at"], bool(assigns.any())
         places = evidence.lines.begun_at(ops["at"]).drop_nulls().n_unique()
@@ -285,24 +284,8 @@ def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
     """The lines of ops, and of what was read and made for them from the first to the last one."""
     placed = evidence.placed
     least, most_ = ops["at"].min(), ops["at"].max()
-    between = pl.col("at").is_between(least, most_) & pl.col("judged_by").is_in(_FOR_OTHERS)
+    between = pl.col("at").is_between(least, most_) & pl.col("judged_by").is_in(FOR_OTHERS)
     return pl.concat([ops["at"], placed.filter(between & ~pl.col("inside"))["at"]]).unique()
-
-
-def _with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
-    """The spans of ops, and of what reads and assigns variables among them in a loop.
-
-    `v.assign(0.9 * v)` reads `v` right before its first op, and assigns right after the last one.
-    """
-    reads = evidence.placed.filter(pl.col("judged_by").is_in(_FOR_OTHERS))["at"]
-    spans = evidence.spans
-    spans = spans.with_columns(row=pl.int_range(pl.len()), mine=is_among(spans["at"], at))
-    row, mine = pl.col("row"), pl.col("row").filter("mine")
-    first, last = (edge.over("thread", "session") for edge in (mine.min(), mine.max()))
-    # A constant behind the last one is an argument of the next call.
-    read = is_among(spans["at"], reads) & row.is_between(first - 1, last)
-    updated = pl.col("op").str.contains(UPDATES) & row.is_between(first, last + 1)
-    return spans.filter(pl.col("mine") | (pl.col("again") & (read | updated)))
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:

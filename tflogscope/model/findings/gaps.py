@@ -15,7 +15,7 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
@@ -37,6 +37,8 @@ _OP_US = threshold("between-steps.op")
 _UNKNOWN_PACE = threshold("between-steps.unknown_pace")
 _MOST_PACE = threshold("between-steps.most_pace")
 _EVERY = pl.lit(value=True)
+FOR_OTHERS = ("read-variable", "constant")
+"""Causes of what a graph reads and makes once for a step."""
 
 
 @once
@@ -133,10 +135,10 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 
     at, op, thread, since, begin, end, gap_at (which gap), asked (by a callback: it could be left
     out altogether), known (the stack says so); in µs made (of the time before it, what made its
-    kernel), eager (what unexpected eager ops take), for_callback (of others that a callback asked
-    for), idle.
+    kernel), eager (what unexpected eager ops take, with their variables), for_callback (of others
+    that a callback asked for), idle.
     """
-    judged = evidence.unexpected["at"]
+    judged = with_variables(evidence, evidence.unexpected["at"])["at"]
     at = evidence.spans["at"]
     marked = evidence.spans.lazy().with_columns(
         judged=is_among(at, judged),
@@ -178,6 +180,22 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
         .then(pl.when("of_keras").then(pl.col("gap") - of_eager).otherwise(idle))
         .fill_null(0.0),
     ).collect()
+
+
+def with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
+    """The spans of ops, and of what reads and assigns variables among them in a loop.
+
+    `v.assign(0.9 * v)` reads `v` right before its first op, and assigns right after the last one.
+    """
+    reads = evidence.placed.filter(pl.col("judged_by").is_in(FOR_OTHERS))["at"]
+    spans = evidence.spans
+    spans = spans.with_columns(row=pl.int_range(pl.len()), mine=is_among(spans["at"], at))
+    row, mine = pl.col("row"), pl.col("row").filter("mine")
+    first, last = (edge.over("thread", "session") for edge in (mine.min(), mine.max()))
+    # A constant behind the last one is an argument of the next call.
+    read = is_among(spans["at"], reads) & row.is_between(first - 1, last)
+    updated = pl.col("op").str.contains(UPDATES) & row.is_between(first, last + 1)
+    return spans.filter(pl.col("mine") | (pl.col("again") & (read | updated)))
 
 
 def python_of_data(evidence: Evidence) -> pl.DataFrame:

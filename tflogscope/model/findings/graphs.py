@@ -44,6 +44,7 @@ _AT_ONCE = (
 # What else hands on state from one iteration to the next: variables, iterators, Python code.
 _STATE = rf"{UPDATES}|^Iterator\w+$|{PYTHON_OPS}"
 _MAPPED = r"(?:^|/)map(?:_\d+)?/while"
+_LOOP = re.compile(r".*?\bwhile(?:_\d+)?(?=/|$)")
 
 
 def graph_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -79,7 +80,19 @@ def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
             "mapped": re.search(_MAPPED, name) is not None,
         }
         function, at = str(mine["function"][0]), tiny["at"].to_list()
-        yield Finding("loop-overhead", function, tiny.height, took, at, facts)
+        python = _line_of_loop(evidence, function, name)
+        yield Finding("loop-overhead", function, tiny.height, took, at, facts, python)
+
+
+def _line_of_loop(evidence: Evidence, function: str, node: str) -> str | None:
+    """The line of the program that made the loop of a node, by the loop's name before its own."""
+    loop = _LOOP.match(node)
+    names = evidence.nodes.filter(function=function)["name"].head(1)
+    if loop is None or names.is_empty():
+        return None
+    lines = evidence.lines
+    line: str | None = lines.named(lines.of_nodes(names, pl.Series("node", [loop[0]])))[0]
+    return line
 
 
 def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:

@@ -237,6 +237,9 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
 
 def _ways(different: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What to do about each argument that changed; of all Python numbers the same, in one."""
+    first, *rest = different or [{}]
+    if first.get("signature") and first["defined"]:  # it is of all arguments
+        different = [first, *(how for how in rest if "shape" not in how)]
     numbers = [how for how in different if "number" in how]
     if not numbers[1:]:
         return different

@@ -290,7 +290,7 @@ def _waiting(run: Tables) -> dict[str, Any]:
 def _inside(place: str | None, summary: Summary) -> str | None:
     """The function that a line of the program is in."""
     inside = dict(summary.lines.select("python", "function").rows()).get(place)
-    return None if inside == "<module>" else inside
+    return None if (inside or "").startswith("<") else inside  # a module, a comprehension
 
 
 def _first_change(advice: str) -> str:
@@ -330,8 +330,6 @@ def _step(run: Tables) -> Iterator[Figure]:
         low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
         calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
         about = f"median of {calls}, interquartile range {spoken(low)} to {spoken(high)}"
-        if loops := float(run.repeated["repeats_us"].sum()):
-            about += f"; repeated time is {spoken(loops / took.len())} per call"
         yield Figure("Step", spoken(median), about)
 
 
