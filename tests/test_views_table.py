@@ -74,7 +74,7 @@ def test_rows_beyond_the_limit_are_counted() -> None:
 
 def test_columns_that_hold_nothing_are_named_and_take_no_room() -> None:
     picture = drawn(pl.DataFrame({"op": ["Mul"], "causes": pl.Series([None], dtype=pl.String)}))
-    assert picture == "op\n───\nMul\nempty columns: causes\n"
+    assert picture == "op\n───\nMul\nomitted, because empty: causes\n"
 
 
 def test_no_line_ends_with_blanks() -> None:

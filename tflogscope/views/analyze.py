@@ -191,7 +191,7 @@ def _time_of(counted: Entry) -> float | None:
 # ---- ops -----------------------------------------------------------------------------------------
 
 _MODES = (
-    "Calls: wall time; others: summed over threads. First runs and outliers count as typical runs."
+    "Calls: wall time; others: summed over threads. Typical runs replace first runs and outliers."
 )
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
@@ -240,7 +240,7 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        less = f"; first runs and outliers count as typical runs ({duration(us)} less)"
+        less = f", with typical runs instead of first runs and outliers ({duration(us)} less)"
         yield f"are summed over threads{less * (us >= 1)}"
     else:
         yield "are summed over threads, with logging overhead"
@@ -293,7 +293,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     more = len(ran) - most
     rest = f" ({most} of {len(ran)}; all: tflogscope analyze --json LOG)" if more > 0 else ""
     time = (Column("us", "time", "us"),) * timed
-    node_runs = Column("graph_runs", "node runs", "count", tone="graph")
+    node_runs = Column("graph_runs", "graph runs", "count", tone="graph")
     columns = (_LINES[0], *time, _LINES[1], node_runs, *_LINES[3:5])
     brief = [{**row, "graph_runs": row["graph_runs"] or None} for row in ran[:most]]
 

@@ -17,7 +17,7 @@ _WHAT = (
     ("functions", "Functions", ("function",)),
     ("ops", "Ops", ("op",)),
     ("nodes", "Nodes in functions common to both", ("function", "node")),
-    ("primitives", "{} primitives", ("primitive", "implementation")),
+    ("primitives", "{} primitives (first runs included)", ("primitive", "implementation")),
 )
 # What a change is from and to, by its name.
 _VALUES = {

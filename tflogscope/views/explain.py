@@ -21,6 +21,11 @@ _NAME = 44  # cells
 _NEVER = ("not-supported-op", "no-kernel")  # no program changes that
 _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _STATUS = 400  # cells of a status that is quoted
+_MATCHES = {
+    "certain": "matched with certainty",
+    "inferred": "matched by inference (inferred)",
+    "ambiguous": "one of several possible matches (ambiguous)",
+}
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.
 _REWRITES = {id_: row["how"] for id_, row in packaged_toml("sentences/rewrites.toml").items()} | {
@@ -362,6 +367,5 @@ def _primitives(facts: Facts) -> Iterator[doc.Section]:
 def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])} including first runs"
-    match = f"{entry['link']} match" + "es" * (entry["count"] > 1)
-    runs = f"{count_of(entry['count'], 'run')}{took}, {match}"
+    runs = f"{count_of(entry['count'], 'run')}{took}, {_MATCHES[entry['link']]}"
     return doc.Paragraph((f"{name}: {runs}, first on log line ", doc.Line(entry["line"])))

@@ -39,12 +39,12 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         where = " in these rows"
     if "steady_us" in filled:
         text = (
-            "steady and work exclude logging overhead; in steady, first runs count as later runs. "
-            "Other times are as logged."
+            "steady is total time without logging overhead, with typical runs instead of first "
+            "runs; work has first runs. Other times are as logged."
         )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:
-        nodes.append(Paragraph(f"empty columns{where}: {', '.join(empty)}"))
+        nodes.append(Paragraph(f"omitted, because empty{where}: {', '.join(empty)}"))
     return nodes
 
 

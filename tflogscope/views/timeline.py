@@ -215,9 +215,9 @@ def gap_text(gap: Gap, clock: str) -> str:
     )
     after = f", after log line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
     before = f", before log line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
-    traced = f"tracing for {duration(gap.tracing_us)}" if gap.tracing_us else ""
-    meanwhile = ", ".join(filter(None, (traced, _instantiated(gap.ready))))
-    return f"{size}{after}{before}{': ' if meanwhile else ''}{meanwhile}"
+    traced = f"{duration(gap.tracing_us)} of tracing" if gap.tracing_us else ""
+    meanwhile = " and ".join(filter(None, (traced, _instantiated(gap.ready))))
+    return f"{size}{after}{before}{', including ' if meanwhile else ''}{meanwhile}"
 
 
 def _instantiated(functions: list[tuple[str, int | None]]) -> str:
@@ -225,9 +225,9 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
     if not functions:
         return ""
     times = [us for _, us in functions if us is not None]
-    took = f" in {duration(sum(times))}" if times else ""
+    took = f" ({duration(sum(times))})" if times else ""
     who = functions[0][0] if len(functions) == 1 else count_of(len(functions), "function")
-    return f"{who} instantiated{took}"
+    return f"the instantiation of {who}{took}"
 
 
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
@@ -239,5 +239,7 @@ def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
     if any(lane.total_us is not None for lane in activity.lanes):
-        parts.append("busy: share of time with at least one running; logged time: sum of durations")
+        parts.append(
+            "busy: share of time with at least one run of the row; logged time: sum of durations"
+        )
     print_paragraph(" · ".join(parts), console)

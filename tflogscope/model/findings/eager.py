@@ -358,6 +358,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         average=ops.height / after,
         after=after,
         each=after == calls,
+        one=ops.height == after,
         calls=calls,
         of_keras=near in KERAS_STEPS,
         metric=bool((ops["rule"] == METRIC_UPDATE).all()),

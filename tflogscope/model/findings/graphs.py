@@ -273,7 +273,7 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
     of_onednn = header_facts(evidence.events.primitives).threads or 0
     at, inter = _pool(evidence)
     devices = evidence.executions.runs.definitions["device"].cast(pl.String)
-    cpus_used = devices.str.extract(r"/device:(CPU:\d+)$", 1).n_unique()
+    cpus_used = devices.str.extract(r"/device:(CPU:\d+)$", 1).drop_nulls().n_unique()
     if cpus_used > 1 or several_processes(evidence.events, evidence.executions):
         inter = 0  # each has threads of its own
     counts = {"onednn": of_onednn, "inter": inter}

@@ -136,7 +136,7 @@ def read_activity(
         last_ns=last,
         edges_ns=edges.tolist(),
         lanes=lanes,
-        all=_lane("all", "any op running", all_, edges, traced),
+        all=_lane("all", "any op or call", all_, edges, traced),
         gaps=_gaps(run, shown, all_, first, last),
         whole=whole,
     )
