@@ -148,14 +148,13 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "off": bool((evidence.nodes["reason"] == "onednn-off").any()) and doubles.is_empty(),
             "changes": [*dict.fromkeys(rule.change for rule in rules)],
         }
-        slow = nodes["dtype"].replace_strict(_SLOW_TYPES, default=None).drop_nulls().unique()
-        if doubles.is_empty() and not slow.is_empty():
-            facts["types"] = slow.sort().to_list()
-            took = float(nodes[ranked_by(nodes)].sum())
-            facts["leads"] = took > _WORTH * evidence.loop_time
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         python, reason = _busiest_line(evidence, nodes), nodes["reason"][0]
         facts["took"], claims = time, list[pl.DataFrame]()
+        slow = nodes["dtype"].replace_strict(_SLOW_TYPES, default=None).drop_nulls().unique()
+        if doubles.is_empty() and not slow.is_empty():
+            facts["types"] = slow.sort().to_list()
+            facts["leads"] = (time or 0.0) > _WORTH * evidence.loop_time
         if reason == "dtype" and doubles.is_empty():  # what float32 takes is known of float64
             time = None
         if time is not None and doubles.height:
