@@ -1,7 +1,7 @@
 """Findings: what costs time or went wrong, and what to change.
 
 Each module yields a `finding` for what it knows: `recording` (crashes, lost lines), `eager`,
-`tracing`, `gaps` (between calls), `loops` (data, checkpoints, Python), `graphs`, `onednn`, and for
+`tracing`, `gaps` (between calls), `data_waits`, `python_code`, `graphs`, `onednn`, and for
 logs of oneDNN alone `verbose`; `warnings` has what TensorFlow itself warned of.
 `table` orders them and gives them their time.
 """

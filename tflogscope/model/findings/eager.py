@@ -15,6 +15,15 @@ from tflogscope.model.common.frames import holds, is_among, last_before, only, r
 from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
+from tflogscope.model.findings.data_waits import (
+    GENERATOR,
+    avoidable_wait,
+    claim_held_up,
+    claim_waits,
+    input_bound,
+    python_map,
+    total_wait,
+)
 from tflogscope.model.findings.early import early_ops
 from tflogscope.model.findings.finding import (
     AVOIDABLE,
@@ -28,16 +37,7 @@ from tflogscope.model.findings.finding import (
 )
 from tflogscope.model.findings.gaps import FOR_OTHERS, claim_gaps, measure_gaps, with_variables
 from tflogscope.model.findings.growing import grown_spans
-from tflogscope.model.findings.loops import (
-    GENERATOR,
-    avoidable_wait,
-    claim_held_up,
-    claim_waits,
-    input_bound,
-    python_map,
-    total_wait,
-    waits_for_threads,
-)
+from tflogscope.model.findings.python_code import waits_for_threads
 from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
 from tflogscope.model.rows.spans import LEAST
 from tflogscope.model.rows.unexpected import repeats

@@ -22,15 +22,17 @@ from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.executions.executions import with_places
+from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.convolutions import convolution_findings
+from tflogscope.model.findings.data_waits import input_findings
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, line_that_sets, most
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.lookups import lookup_findings
-from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
+from tflogscope.model.findings.python_code import python_findings
 from tflogscope.model.findings.recording import ending_findings, recording_findings
 from tflogscope.model.findings.serving import serving_findings
 from tflogscope.model.findings.tracing import tracing_findings
@@ -199,7 +201,9 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from pipeline_findings(evidence)
     yield from between_findings(evidence, set(training["beside"].drop_nulls()))
     yield from serving_findings(evidence)
-    yield from loop_findings(evidence, training["at"])
+    yield from input_findings(evidence)
+    yield from checkpoint_findings(evidence)
+    yield from python_findings(evidence, training["at"])
     yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
     yield from convolution_findings(evidence)

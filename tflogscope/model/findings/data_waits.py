@@ -1,4 +1,4 @@
-"""What the thread of a program's loop spends beside its steps: waits for data, and Python code."""
+"""Waits for data: what a program waits for its iterators, and for which stage of tf.data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import (
     first_of_each,
     holds,
-    is_among,
     looked_up,
     only,
     rows,
@@ -24,11 +22,9 @@ from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import spelled
-from tflogscope.model.findings.checkpoints import checkpoint_findings
-from tflogscope.model.findings.finding import Finding, claim_spans, most
+from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.gaps import python_of_data
 from tflogscope.model.findings.pipelines import MAKES_DATASET, few_elements, rebuilt
-from tflogscope.model.ledger.phases import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
@@ -53,20 +49,8 @@ _QUICK = threshold("py-function.quick_share")
 _LEAST_WAIT = threshold("input-bound.least_wait")
 
 
-def loop_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
-    """Waiting for data, checkpoints, and Python code between eager ops.
-
-    `trained`: the lines of ops that are eager training steps.
-    """
-    yield from _input_bound(evidence)
-    yield from checkpoint_findings(evidence)
-    yield from _python_overhead(evidence, trained)
-
-
-# ---- data ----------------------------------------------------------------------------------------
-
-
-def _input_bound(evidence: Evidence) -> Iterator[Finding]:
+def input_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Where the program waits for data: how long, for which stage, and what to change."""
     if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
         return
     # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
@@ -106,7 +90,6 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "of": "In a loop" if waits["eager"].all() else "Inside functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
         "generator": generator,
-        "small": {"kind": kind, "mapped": mapped} if small else None,
         "small_runs": small.get("runs"),
         "nested": nested.get("runs"),
         "kind": kind,
@@ -403,70 +386,3 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
         .sort("steady_us", "function", descending=[True, False])
         .collect()
     )
-
-
-# ---- Python --------------------------------------------------------------------------------------
-
-
-def _computes_elsewhere(evidence: Evidence) -> pl.Series:
-    """Per span whether primitives that no op called ran before it: those of PyTorch, say.
-
-    Where a log holds one version of oneDNN they are TensorFlow's, in lines that came late.
-    """
-    versions = evidence.events.primitives["message"].str.extract(VERSION, 1).drop_nulls()
-    if versions.n_unique() < 2:
-        return pl.repeat(value=False, n=evidence.spans.height, eager=True)
-    alone = evidence.linked.lines.filter(pl.col("execution").fill_null(-1) < 0)["at"].sort()
-    before = pl.Series(alone.search_sorted(evidence.spans["at"]))
-    spans = evidence.spans.select("thread", before=before)
-    since = spans.select(holds(pl.col("before").diff().over("thread") > 0))
-    return since.to_series()
-
-
-@once
-def waits_for_threads(evidence: Evidence) -> pl.Series:
-    """Per span whether ops of other threads began in the gap before it: of replicas, say."""
-    spans = evidence.spans
-    begins = spans["begin"].sort()
-    first, last = begins.search_sorted(spans["since"]), begins.search_sorted(spans["begin"])
-    return (last - first > 1) & (spans["gap"] > 0)  # its own predecessor began before
-
-
-def _python_overhead(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
-    """Long gaps before the same op, again and again, in a loop of eager ops.
-
-    Between calls of functions `between-steps` has them; those in which a function was traced are no
-    code of the program's, as where a distributed dataset makes iterators. Between ops of a training
-    step that one line of the program asked for, TensorFlow or Keras ran: a tf.function leaves that
-    out as well.
-    """
-    spans = evidence.spans
-    if spans.is_empty() or int(spans["is_call"].sum()) >= LEAST:
-        return
-    # With run_eagerly these gaps are Keras' own code.
-    of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
-    line = evidence.lines.begun_at(spans["at"])
-    of_step = is_among(spans["at"], trained) & holds(line == line.shift())
-    of_others = evidence.placed["at"].filter(evidence.placed["own"])
-    left_out = (
-        spans["once"]
-        | _computes_elsewhere(evidence)
-        | waits_for_threads(evidence)
-        | is_among(spans["at"], of_others)
-        | is_among(spans["at"], of_keras)
-        | (covered_within(traced(evidence)[["begin", "end"]], spans[["since", "begin"]]) > 0)
-        | of_step
-    )
-    of_loop = only(spans, spans["again"] & ~left_out)
-    long = of_loop.filter("is_python", pl.col("gap") > 0)
-    took = float(long["gap"].sum())
-    work = float(of_loop["cost"].filter(~of_loop["is_call"]).sum())
-    if long.height < LEAST or took <= _WORTH * evidence.loop_time:
-        return
-    top = long.group_by("before", "op").agg(pl.col("gap").sum(), at=pl.col("at").first())
-    first = top.sort("gap", "at", descending=[True, False]).row(0, named=True)
-    facts: dict[str, Any] = {"work": work, "before": first["before"], "op": first["op"]}
-    at = long.filter((pl.col("op") == first["op"]) & (pl.col("before") == first["before"]))["at"]
-    claims = [claim_spans(long, gap=pl.col("gap"))]
-    subject = str(first["op"])
-    yield Finding("python-overhead", subject, long.height, None, at.to_list(), facts, claims=claims)
