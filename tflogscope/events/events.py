@@ -37,7 +37,7 @@ _FEW_RECORDS, _LEAST_FALLS = (
     2,
 )  # all are looked at; one that is older may be of another thread
 _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
-_NOWHERE = np.iinfo(np.int64).max
+NOWHERE = np.iinfo(np.int64).max
 WARNS_EAGER = "functions_run_eagerly"
 """Python's warning that tf.config.run_functions_eagerly(True) is set."""
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
@@ -251,7 +251,7 @@ class Events:
 
     def executor_time_from(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The time of the first record of the executor from each place on; NaN: there is none."""
-        first, times = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
+        first, times = np.full(len(places), NOWHERE), np.full(len(places), np.nan)
         for records in self._executor_records():
             time = records["time"].to_numpy()
             timed = ~np.isnan(time)
@@ -274,16 +274,26 @@ class Events:
         records = pl.concat(self._timed_records())
         return self.with_threads(records.drop_nulls("time")).sort("at")
 
-    def places_on(self, threads: NDArray[np.int64]) -> pl.DataFrame:
-        """Where some threads wrote such records: at, thread. Nothing else of them is copied."""
+    def records_on(self, threads: NDArray[np.int64]) -> pl.DataFrame:
+        """The records of `record_times` that some threads wrote; nothing of others is copied."""
         of_site = np.append(self.threads, -1)
         wanted, frames = np.isin(of_site, threads), []
         for records in self._timed_records():
             site = np.minimum(records["site"].to_numpy(), len(self.threads))
             here = pl.Series(wanted[site]) & records["time"].is_not_null()
+            at, time = (records[name].filter(here).cast(pl.Int64) for name in ("at", "time"))
             thread = pl.Series("thread", of_site[site[here.to_numpy()]])
-            frames.append(pl.DataFrame([records["at"].filter(here).cast(pl.Int64), thread]))
+            frames.append(pl.DataFrame([at, time, thread]))
         return pl.concat(frames)
+
+    def next_places(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the next record of `record_times` is after each place; `NOWHERE`: there is none."""
+        nearest = np.full(len(places), NOWHERE)
+        for records in self._timed_records():
+            at = np.sort(records["at"].filter(records["time"].is_not_null()).to_numpy())
+            row = np.searchsorted(at, places, "right")
+            nearest = np.minimum(nearest, np.append(at, NOWHERE)[row])
+        return nearest
 
     def _timed_records(self) -> list[pl.DataFrame]:
         return [*self._executor_records(), self._records[["at", "time", "site"]]]

@@ -66,6 +66,20 @@ class LogRun(Run):
         """See `Tables.executions`."""
         return self.stages.timeline.encoded.hstack(self.asked)
 
+    @cached_property
+    def asking_ledger(self) -> pl.DataFrame:
+        """See `Tables.asking_ledger`; without the other threads, whose nodes are most of a log."""
+        from tflogscope.model.findings.table import asking_ledger_of
+
+        return asking_ledger_of(self.stages)
+
+    @cached_property
+    def ends(self) -> pl.Series:
+        """See `Tables.ends`."""
+        asking = self.asking_ledger.filter(pl.col("phase") != "python")["end"]
+        last = self.stages.executions.frame.select(pl.from_epoch(pl.col("end_time").max(), "us"))
+        return pl.concat([asking, last.to_series()])
+
     @property
     def recorded_as(self) -> Mapping[str, Any] | None:
         """See `Run.recorded_as`."""

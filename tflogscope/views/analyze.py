@@ -248,7 +248,9 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     running = [name for name in names if re.match(RUNNING_OPS, name)]
     waiting = [name for name in names if re.match(NEXT, name)]
     others = {*names} - {*running, *waiting}  # such as MakeIterator, for functions of tf.data
-    optimizing = run.ledger.filter(pl.col("op").is_in(others), phase="graph-passes", mode="eager")
+    optimizing = run.asking_ledger.filter(
+        pl.col("op").is_in(others), phase="graph-passes", mode="eager"
+    )
     making = optimizing["op"].cast(pl.String).unique(maintain_order=True).to_list()
     includes = (running, "what runs inside"), (waiting, "wait time"), (making, "graph optimization")
     for ops_, what in includes:

@@ -67,8 +67,7 @@ def _sum(phases: pl.DataFrame) -> dict[str, float]:
 def _after_ops(phases: pl.DataFrame, run: Run) -> str:
     """How much of Python's one-time share is behind the last op of all threads, if it is much."""
     of_python = pl.col("id") == "python"
-    others = run.ledger.filter(pl.col("phase") != "python")["end"]  # of all threads
-    last = pl.concat([phases.filter(~of_python)["end"], others]).max()
+    last = pl.concat([phases.filter(~of_python)["end"], run.ends]).max()
     if last is None:  # nothing else took time
         return ""
     behind = (pl.col("end") - last).dt.total_microseconds()

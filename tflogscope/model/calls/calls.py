@@ -76,7 +76,7 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         mentions.select(own="time", own_at="at"),
         first_after(previous[["before_at", *keys]], mentions[["at", *keys]]),
     ).with_columns(pl.col("own_at").fill_null(-1))
-    records = events.record_times
+    records = events.records_on(calls["thread"].unique().to_numpy())
     last = last_before(first[["own_at"]].hstack(calls[["thread"]]), records[["at", "thread"]])
     entered = pl.col("entered").is_not_null()
     # Another thread prints the end of a call; Python goes on after it.

@@ -68,10 +68,14 @@ def read_steps(
             "dataset-function": lone & ~holds(among(pl.col("name"), called["function"])),
         }
     )
-    names = function_columns(pl.col("name"))
-    flavour = cause.replace_strict(_FLAVOURS, default=names["flavour"].fill_null("other"))
+    names = steps.select("name").unique().with_columns(**function_columns(pl.col("name")))
+    steps = looked_up(steps.with_columns(cause=cause), names, "name", nulls_equal=True)
+    flavour = pl.col("cause").replace_strict(
+        _FLAVOURS, default=pl.col("flavour").fill_null("other")
+    )
     return steps.select(
-        "step", "at", "last_at", "name", "call", cause=cause, **(names | {"flavour": flavour})
+        *("step", "at", "last_at", "name", "call", "cause", "function", "function_uid"),
+        flavour=flavour,
     )
 
 

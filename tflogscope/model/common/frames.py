@@ -187,6 +187,10 @@ def _nearest(left: pl.DataFrame, table: pl.DataFrame, sign: int) -> Integers:
     nearest = np.full(left.height, -1)
     if left.is_empty() or table.is_empty():
         return nearest
+    if left.width == 1 and table[:, 0].is_sorted():  # a large table is not copied
+        places, asked = (frame[:, 0].to_numpy() for frame in (table, left))
+        row = np.searchsorted(places, asked, "left" if sign == 1 else "right") - (sign == 1)
+        return np.where(row < len(places), row, -1)
     place, key = places_and_keys(left, table)
     order = np.lexsort((sign * place, key))  # what is asked for comes first at the same place
     is_asked = order < left.height

@@ -85,6 +85,16 @@ class Tables:
         return self.timeline.cast({pl.String: pl.Categorical}).hstack(self.asked)
 
     @cached_property
+    def asking_ledger(self) -> pl.DataFrame:
+        """Rows of the ledger, at least those of threads that call functions or dispatch ops."""
+        return self.ledger
+
+    @cached_property
+    def ends(self) -> pl.Series:
+        """When threads ended what is not Python: at least the last end of each."""
+        return self.ledger.filter(pl.col("phase") != "python")["end"]
+
+    @cached_property
     def linked_primitives(self) -> pl.DataFrame:
         """The primitives and `links`."""
         return self.primitives.hstack(self.links)

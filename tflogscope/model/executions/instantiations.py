@@ -130,7 +130,7 @@ class Instantiations:
             return self.span_of(_NO_DECISION)
         lines = pl.concat(decisions).sort("at")
         lines = lines.with_columns(from_op=op_of_kernel(pl.col("to_op")))
-        if self._events.has_threads:
+        if self._events.has_threads and (lines["thread"] < 0).any():
             before = self._events.record_times.filter(pl.col("thread") >= 0)
             near = rows(before["thread"], last_before(lines[["at"]], before[["at"]]))
             thread = pl.when(pl.col("thread") >= 0).then("thread").otherwise(near.fill_null(-1))

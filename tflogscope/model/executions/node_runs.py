@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.common.frames import Integers, first_after, first_of_each, last_before, rows
+from tflogscope.model.common.frames import Integers, first_of_each, last_before, rows
 from tflogscope.model.common.names import (
     PLUMBING_NODES,
     PLUMBING_OPS,
@@ -94,7 +94,6 @@ def _definitions(printed: pl.DataFrame) -> pl.DataFrame:
 # ---- statuses that nodes printed -----------------------------------------------------------------
 
 _COLUMNS = {"status": pl.String, "node": pl.String, "start_at": pl.Int64, "at": pl.Int64}
-_NEVER = np.iinfo(np.int64).max
 
 
 def read_failed_nodes(events: Events, runs: NodeRuns) -> pl.DataFrame:
@@ -114,9 +113,8 @@ def read_failed_nodes(events: Events, runs: NodeRuns) -> pl.DataFrame:
         inside=text.str.contains("{{function_node ", literal=True),
     ).drop_nulls()
     # A status may hold many lines, such as a traceback of Python; they are written at once.
-    times = events.record_times[["at"]]
-    after = rows(times["at"], first_after(statuses[["at"]], times))
-    statuses = statuses.select("status", status_at="at", next_at=after.fill_null(_NEVER))
+    after = pl.Series(events.next_places(statuses["at"].to_numpy()))
+    statuses = statuses.select("status", status_at="at", next_at=after)
     named = named.sort("at").join_asof(statuses, left_on="at", right_on="status_at", coalesce=False)
     named = first_of_each(named.filter(pl.col("at") < pl.col("next_at")), "status_at")
     names = runs.definitions.select(name="node").with_row_index("definition")

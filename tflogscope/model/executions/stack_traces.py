@@ -28,7 +28,7 @@ def read_stack_traces(events: Events) -> pl.DataFrame:
     printed = events.messages("device_manager_dropped")[[*keys, "time"]]
     if printed.is_empty():
         return pl.DataFrame(schema=dict.fromkeys((*keys, "since", "until"), pl.Int64))
-    times = events.record_times
+    times = events.records_on(printed["thread"].unique().to_numpy())
     before, after = (
         rows(times["time"], beside(printed[keys], times[keys]))
         for beside in (last_before, first_after)

@@ -109,19 +109,12 @@ def _time_of_later(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame)
 
     A first run makes what later ones use again.
     """
-    executions = evidence.executions
-    frame = executions.frame.hstack([evidence.costs.known("steady_us").alias("cost")])
-    of_nodes = frame.filter(pl.col("definition").is_not_null())
-    ran = of_nodes[["at", "cost"]].hstack(
-        [
-            rows(executions.steps["name"], of_nodes["step_row"]),
-            rows(executions.runs.definitions["node"], of_nodes["definition"]),
-        ]
-    )
-    ran = ran.join(nodes, on=["name", "node"], how="semi", nulls_equal=True)
-    later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
+    repeated = nodes.filter(pl.col("executions") > 1)
+    places = evidence.executions.frame["at"].search_sorted(repeated["ran_at"])
+    first = evidence.costs.known("steady_us").gather(places).fill_null(0)
+    summed = repeated["total_us" if evidence.costs.price is None else "steady_us"]
     again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
-    return total(pl.concat([later["cost"], again["cost"]]))
+    return total(pl.concat([summed - first, again["cost"]]))
 
 
 def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ from tflogscope.model.ledger.owners import (
 )
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.ledger.stretches import read_stretches
-from tflogscope.model.ledger.tables import ledger_table, repeated_table, time_table
+from tflogscope.model.ledger.tables import asking_ledger, ledger_table, repeated_table, time_table
 from tflogscope.model.pipeline import Evidence
 
 WORTH_A_LOOK = threshold("warning.share")
@@ -267,10 +267,20 @@ def avoidable_table(evidence: Evidence) -> pl.DataFrame:
 
 
 def _ledger(evidence: Evidence) -> pl.DataFrame:
+    return ledger_table(evidence, *_owners(evidence))
+
+
+def asking_ledger_of(evidence: Evidence) -> pl.DataFrame:
+    """The rows of the ledger of threads that call functions or dispatch ops."""
+    return asking_ledger(evidence, *_owners(evidence))
+
+
+def _owners(evidence: Evidence) -> tuple[Owners, pl.DataFrame]:
+    """Which finding owns each stretch, and id and subject of each finding."""
     findings, owners = owned(evidence)
     named = [(finding.id, finding.subject) for finding in findings]
     schema = {"id": pl.String, "subject": pl.String}
-    return ledger_table(evidence, owners, pl.DataFrame(named, schema, orient="row"))
+    return owners, pl.DataFrame(named, schema, orient="row")
 
 
 TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {

@@ -65,7 +65,9 @@ def time_of_service(run: Tables, threads: Sequence[int]) -> pl.DataFrame:
     """Phases of the threads that serve: phase, end (of the last stretch) and wall_us, as the table
     `time` has them of the program's own thread.
     """
-    of_threads = run.ledger.filter(pl.col("thread").is_in(threads), pl.col("phase").is_not_null())
+    of_threads = run.asking_ledger.filter(
+        pl.col("thread").is_in(threads), pl.col("phase").is_not_null()
+    )
     phases = of_threads.group_by("phase").agg(pl.col("end").max(), wall_us=pl.col("work_us").sum())
     log = float(of_threads.select((pl.col("wall_us") - pl.col("work_us")).sum()).item())
     table = looked_up(run.time.select("phase"), phases, "phase")

@@ -80,6 +80,24 @@ def time_table(of: Evidence) -> pl.DataFrame:
 
 def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.DataFrame:
     """The `ledger` table. `findings` has id and subject of each number in `owners`."""
+    both = pl.concat(
+        [_asking_stretches(of, owners, findings), _pool_stretches(of)], how="diagonal_relaxed"
+    )
+    run = run_window(of)
+    if both.is_empty() and run and of.recorded.tensorflow_dialect:  # nothing says what went on
+        whole = {"thread": [-1], "start": [run[0]], "end": [run[1]], "repeats": [False]}
+        both = pl.concat([both, pl.DataFrame(whole)], how="diagonal_relaxed")
+        both = both.with_columns(work_us=_WALL)
+    return _as_ledger(of, both)
+
+
+def asking_ledger(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `ledger_table` of threads that call functions or dispatch ops."""
+    return _as_ledger(of, _asking_stretches(of, owners, findings))
+
+
+def _asking_stretches(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.DataFrame:
+    """Stretches of threads that call functions or dispatch ops, with what each is of."""
     stretches = read_stretches(of)
     items = spans_by_thread(of)
     owned = rows(findings[["id", "subject"]], owners.owner)
@@ -94,25 +112,22 @@ def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.Dat
         avoidable_us=pl.Series(owners.avoidable_us),
     )
     is_call = pl.col("is_call").fill_null(value=False)
-    placed = looked_up(placed, names, "at").with_columns(
+    return looked_up(placed, names, "at").with_columns(
         avoidable,
         mode=first_case({"graph": is_call, "eager": pl.col("item").is_not_null()}),
         function=pl.when(is_call).then("name"),
         op=pl.when(~is_call).then("op"),
         python=of.lines.begun_at(placed["at"].fill_null(-1)),
     )
-    pool = _pool_stretches(of, stretches["thread"].unique())
-    both = pl.concat([placed, pool], how="diagonal_relaxed")
-    run = run_window(of)
-    if both.is_empty() and run and of.recorded.tensorflow_dialect:  # nothing says what went on
-        whole = {"thread": [-1], "start": [run[0]], "end": [run[1]], "repeats": [False]}
-        both = pl.concat([both, pl.DataFrame(whole)], how="diagonal_relaxed")
-        both = both.with_columns(work_us=_WALL)
+
+
+def _as_ledger(of: Evidence, stretches: pl.DataFrame) -> pl.DataFrame:
+    """The columns of the table `ledger`, with the lines of each stretch."""
     # A gap has the lines between which it is.
     place = pl.col("at").fill_null(strategy="forward").fill_null(0)
     end = pl.coalesce("end_at", pl.when(pl.col("at").is_null()).then("begin_at"))
-    both = both.with_columns(at=pl.coalesce("at", place.over("thread")), end_at=end)
-    table = with_places(of.events.spans, both).with_columns(
+    stretches = stretches.with_columns(at=pl.coalesce("at", place.over("thread")), end_at=end)
+    table = with_places(of.events.spans, stretches).with_columns(
         thread=pl.when(pl.col("thread") >= 0).then("thread"),
         wall_us=_WALL,
         work_us=rounded(pl.col("work_us")),
@@ -123,13 +138,14 @@ def ledger_table(of: Evidence, owners: Owners, findings: pl.DataFrame) -> pl.Dat
     return as_table("ledger", table)
 
 
-def _pool_stretches(of: Evidence, asking: pl.Series) -> pl.DataFrame:
+def _pool_stretches(of: Evidence) -> pl.DataFrame:
     """Stretches of threads that only ran nodes; in between they wait for work (no phase).
 
     Columns: thread, start, end, phase, work_us, repeats, at, end_at, mode, function, call.
     """
     frame = of.executions.frame
     of_nodes = frame["definition"].is_not_null() & frame["end_time"].is_not_null()
+    asking = read_stretches(of)["thread"].unique()
     chosen = of_nodes & ~is_among(frame["thread"], asking)
     names = ["thread", "time", "end_time", "call", "step_row", "definition", "at", "end_at"]
     runs = only(frame[names], chosen).hstack([of.costs.known("work_us").filter(chosen)])

@@ -146,7 +146,8 @@ class WithoutLog:
         ops = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
         self._threads = np.unique(threads.to_numpy())
         ops = ops.filter(is_among(ops["thread"], self._threads))
-        lines = ((usual, events.places_on(self._threads)), (hook, ops), (hook, nodes))
+        records = events.records_on(self._threads)[["at", "thread"]]
+        lines = ((usual, records), (hook, ops), (hook, nodes))
         # Lines are in order already, or nearly: this way that is quicker.
         self._lines = [
             (price, frame.columns, np.sort(self._places(frame), kind="stable"))
