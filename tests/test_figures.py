@@ -111,7 +111,9 @@ def test_a_finding_has_one_time(name: str) -> None:
             part = of.part if of else us
             shown = " ".join(drawn(analyze_document(run)).split())
             assert f"{spoken(part)} avoidable" in shown
-            assert spoken(us) == spoken(part) or f"plus {spoken(us - part)} one-time" in shown
+            assert (
+                spoken(us) == spoken(part) or f"and {spoken(us - part)} of one-time work" in shown
+            )
 
 
 @pytest.mark.parametrize("name", LOGS)

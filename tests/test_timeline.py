@@ -77,7 +77,7 @@ def test_no_lane_is_busier_than_all_the_time(name: str) -> None:
     for lane in [*activity.lanes, activity.all]:
         assert len(lane.busy) == len(lane.begun) == len(activity.edges_ns) - 1
         assert all(0 <= share <= 1 for share in lane.busy)
-        assert lane.busy_us <= (activity.last_ns - activity.first_ns) / 1000
+        assert lane.busy_time <= (activity.last_ns - activity.first_ns) / 1000
         if lane.group:  # what came before did not run
             assert max(lane.busy) <= max(activity.all.busy)
 
@@ -93,7 +93,7 @@ def test_each_trace_of_a_function_is_marked() -> None:
 
 def test_what_has_no_end_is_counted_and_not_busy() -> None:
     lane = of(run_of("eager_basics__tf2.8.4__vlog2")).lanes[0]
-    assert (lane.name, lane.total_us, lane.busy_us) == ("ops", None, 0)
+    assert (lane.name, lane.total_us, lane.busy_time) == ("ops", None, 0)
     assert sum(lane.begun) == lane.runs
 
 
@@ -108,15 +108,15 @@ def test_gaps_lie_between_what_ran(opened: Open) -> None:
     assert gap.before == (called, "__inference_f_7")
     assert gap.duration_us == pytest.approx(1_000_000, rel=0.001)
     assert [name for name, _ in gap.ready] == ["f_7"]
-    assert gap.tracing_us == 0  # no record of it
+    assert gap.tracing == 0  # no record of it
 
 
 def test_gaps_say_how_much_of_them_was_tracing() -> None:
     """The first call of Keras' step waits for Python, then for graph passes, and for no more."""
     gaps = of(run_of("keras_fit_mlp__tf2.13.1__vlog2")).gaps
     (gap,) = (each for each in gaps if [*dict(each.ready)] == ["train_function_809"])
-    assert gap.tracing_us + sum(us or 0 for _, us in gap.ready) <= gap.duration_us
-    assert gap.tracing_us > gap.duration_us / 2
+    assert gap.tracing + sum(us or 0 for _, us in gap.ready) <= gap.duration_us
+    assert gap.tracing > gap.duration_us / 2
 
 
 # ---- the picture ---------------------------------------------------------------------------------

@@ -9,13 +9,18 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.calls import read_calls
-from tflogscope.model.calls.python_functions import defined_by_packages, python_functions
+from tflogscope.model.calls.python_functions import (
+    KERAS_STEPS,
+    defined_by_packages,
+    python_functions,
+)
 from tflogscope.model.calls.steps import read_steps
 from tflogscope.model.causes.causes import Causes, package_of, read_causes
 from tflogscope.model.common.facts import Entry
 from tflogscope.model.common.frames import holds, is_among, looked_up, only, row_with, rows, where
-from tflogscope.model.common.names import NEXT, function_columns
+from tflogscope.model.common.names import NEXT, SAVING, function_columns
 from tflogscope.model.common.origin import calibrated_of, footer_of
 from tflogscope.model.common.recorded import recorded_facts
 from tflogscope.model.costs.costs import Costs
@@ -35,6 +40,9 @@ from tflogscope.model.rows.unexpected import eager_executions, is_unexpected
 
 METRIC_UPDATE = "metric-update"
 """The rule of causes that fits a metric's update_state."""
+NEW_VALUE = "new-value"
+"""That of what assigns a variable."""
+_COPIES = threshold("eager-steady-state.copies")
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost", "work_us", "call", "thread", "dispatch"),
     *("device", "cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
@@ -186,15 +194,38 @@ class Evidence:
 
         With updates of metrics that the program itself asks for. Keras' own loops run them in
         their functions (Keras 2 engine/training.py, Keras 3 backend/tensorflow/trainer.py:
-        train_step), and so may the program: update_state is made of ops and nothing else.
+        train_step), and so may the program: update_state is made of ops and nothing else. Nor do
+        variables have to leave TensorFlow to be copied (`_copies`).
         """
         metric, loop = (
             is_among(self.placed["at"], self.asked_by(f"(?:^|;)<{mark}>(?:;|$)"))
             for mark in ("metric", "loop")
         )
         updates = (pl.col("rule") == METRIC_UPDATE) & metric & ~loop
-        by_program = updates & ~pl.col("before_calls") & ~pl.col("own")
+        by_program = (updates | self._copies()) & ~pl.col("before_calls") & ~pl.col("own")
         return self.placed.filter(is_unexpected() | by_program.fill_null(value=False))
+
+    def _copies(self) -> pl.Series:
+        """Of `placed` what reads and assigns variables by the dozen, call after call of a function.
+
+        Each of Keras' get_weights and set_weights does so. A few, as of a learning rate, are usual;
+        so are those beside other ops that count (`gaps.with_variables`), those of Keras' loops and
+        of packages. Without lines of the program Keras' own are not told from its.
+        """
+        of_variables = (pl.col("cause") == "read-variable") | (pl.col("rule") == NEW_VALUE)
+        of_variables &= pl.col("op") != "DestroyResourceOp"
+        of_variables &= ~pl.col("near").is_in(KERAS_STEPS)
+        saved = is_among(self.placed["at"], self.asked_by(SAVING))
+        if self.lines.stacks.is_empty():
+            return pl.repeat(False, self.placed.height, dtype=pl.Boolean, eager=True)
+        packages = self.lines.stacks.select(package_of(pl.col("frames"))).to_series()
+        stack = rows(self.lines.of_dispatches, self.placed["dispatch"])
+        of_variables &= rows(packages, stack).is_null() & ~saved
+        placed = self.placed.select("near", copies=of_variables, other=is_unexpected())
+        calls = self.calls.group_by(near="function").len()
+        copies, others = (pl.col(name).sum().over("near") for name in ("copies", "other"))
+        often = (copies > others) & (copies >= _COPIES * pl.col("len"))
+        return looked_up(placed, calls, "near").select(pl.col("copies") & often).to_series()
 
     @cached_property
     def calls(self) -> pl.DataFrame:

@@ -240,8 +240,9 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        less = f", with typical runs instead of first runs and outliers ({duration(us)} less)"
-        yield f"are summed over threads{less * (us >= 1)}"
+        yield "are summed over threads"
+        if us >= 1:
+            yield f"first runs and outliers get the op's typical time ({duration(us)} less in all)"
     else:
         yield "are summed over threads, with logging overhead"
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]

@@ -98,7 +98,7 @@ def _figures(lane: Lane, activity: Activity) -> str:
     if lane.total_us is None:
         return runs
     span = (activity.last_ns - activity.first_ns) / 1000
-    return f"{runs} · {duration(lane.total_us)} · {percent(lane.busy_us, span)}"
+    return f"{runs} · {duration(lane.total_us)} · {percent(lane.busy_time, span)}"
 
 
 def _axis(first: int, last: int, clock: str, height: int) -> Markup:

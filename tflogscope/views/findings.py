@@ -121,7 +121,7 @@ def _stake(row: Row, run: Run) -> str:
         return f"{bound}{spoken(us)} avoidable"
     stake, whole = f"{bound}{spoken(of.part)} avoidable", spoken(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
-    once = f", plus {spoken(us - of.part)} one-time" if spoken(of.part) != spoken(us) else ""
+    once = f", and {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
     return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
 
 

@@ -32,7 +32,7 @@ def busy_note(facts: Summary) -> Iterator[doc.Paragraph]:
     if is_busy(facts.recorded):
         share = percent(facts.recorded.others_cpu_share or 0.0, 1)
         text = f"The machine was busy (other processes used {share} of the CPU)"
-        yield doc.Paragraph(f"{text}: times are inflated.")
+        yield doc.Paragraph(f"{text}: times are unreliable.")
 
 
 def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:

@@ -81,8 +81,8 @@ def _after_ops(phases: pl.DataFrame, run: Run) -> str:
 
 def _busiest(shown: Sequence[doc.Row], run: Run) -> Iterator[doc.Node]:
     """The busiest op, where compute has a row, and the verdict does not name the op."""
-    if any(row["phase"] == "compute" for row in shown):
-        sentence = busiest_sentence(run)
+    for compute in (row["us"] for row in shown if row["phase"] == "compute"):
+        sentence = busiest_sentence(run, compute)
         if sentence and sentence.partition(":")[0] not in read_verdict(run.summary, run)[1]:
             yield doc.Paragraph(sentence)
 

@@ -174,7 +174,7 @@ def _figures(lane: Lane, activity: Activity, slices: Slices) -> str:
     runs, time, share = f"{lane.runs:,}", "", ""
     if lane.total_us is not None:
         time = "" if slices.clock == "lines" else duration(lane.total_us)
-        share = percent(lane.busy_us * 1000, activity.last_ns - activity.first_ns)
+        share = percent(lane.busy_time * 1000, activity.last_ns - activity.first_ns)
     if lane is activity.all:  # calls, their ops, and their primitives can't be added up
         runs = time = ""
     return f"{runs:>9}{time:>13}{share:>6}"
@@ -215,7 +215,7 @@ def gap_text(gap: Gap, clock: str) -> str:
     )
     after = f", after log line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
     before = f", before log line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
-    traced = f"{duration(gap.tracing_us)} of tracing" if gap.tracing_us else ""
+    traced = f"{duration(gap.tracing)} of tracing" if gap.tracing else ""
     meanwhile = " and ".join(filter(None, (traced, _instantiated(gap.ready))))
     return f"{size}{after}{before}{', including ' if meanwhile else ''}{meanwhile}"
 

@@ -42,6 +42,7 @@ _LEAST_RUN = threshold("input-bound.least_run")
 _MAP = r"^Dataset_map_"
 _STAGE_OF = re.compile(r"Dataset_(flat_map|map|filter|interleave|scan)_(.*)")
 _IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("per_run") > _LEAST_RUN)
+_SMALL_OP = threshold("input-bound.small_op")
 _BATCHED = threshold("input-bound.batched")
 _SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
@@ -102,6 +103,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "wide": wide,
         "wait": wait,
         "unread": not shown,
+        "resized": _resizes_later(evidence, function) if mapped and kind == "map" else None,
         "prefetch": lacks_prefetch,
         "hidden": stake > wait and not wide,
     }
@@ -172,8 +174,13 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
 
 
 def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
-    """The slowest stage, if it is a map before the batch that takes less than its call."""
-    small = pl.col("function").str.contains(_MAP) & (pl.col("per_run") <= _LEAST_RUN)
+    """The slowest stage, if it is a map before the batch that takes less than its call.
+
+    Or one of ops each of which takes little, and less for each element of a batch.
+    """
+    small = pl.col("per_run") <= _LEAST_RUN
+    small |= (pl.col("per_op") <= _SMALL_OP) & ~pl.col("random")
+    small &= pl.col("function").str.contains(_MAP)
     return _slowest(_stages(evidence).head(1).filter(small, pl.col("runs") >= _BATCHED * elements))
 
 
@@ -190,6 +197,16 @@ def _nested_datasets(evidence: Evidence, elements: int) -> dict[str, Any]:
     )
     made = made.sort("executions", descending=True).select("function", runs="executions")
     return next(made.iter_rows(named=True), {})
+
+
+def _resizes_later(evidence: Evidence, function: str) -> str | None:
+    """The map that resizes what a function of tf.data computed."""
+    first = evidence.nodes.filter(function=function)["ran_at"].min()
+    resizing = pl.col("op").str.contains("^Resize") & pl.col("function").str.contains(_MAP)
+    later = evidence.nodes.filter(resizing & (pl.col("ran_at") > first))
+    later = later.filter(pl.col("function") != function).sort("ran_at")
+    names = later["function"].str.replace(_MAP, "map(") + ")"
+    return next(iter(names), None)
 
 
 def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
@@ -356,10 +373,10 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first.
 
-    function, steady_us, runs, per_run (µs of one run), python, op (decoding, where that takes
-    most), random (no epoch is like another), alone (the share of it that runs on one thread: other
-    kernels of more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles
-    at least).
+    function, steady_us, runs, per_run and per_op (µs of a run, and of an op in it), python, op
+    (decoding, where that takes most), random (no epoch is like another), alone (the share of it
+    that runs on one thread: other kernels of more than 100 µs are split, Eigen's TensorCostModel
+    gives each thread 100,000 cycles at least).
     """
     nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
@@ -381,6 +398,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
             runs=pl.col("calls").max(),
+            per_op=pl.col("steady_us").sum() / pl.col("runs").sum(),
             per_run=pl.col("steady_us").sum() / pl.col("calls").max(),
         )
         .sort("steady_us", "function", descending=[True, False])

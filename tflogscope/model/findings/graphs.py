@@ -18,7 +18,13 @@ from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.origin import fields_of
 from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.changes import lengths_vary
-from tflogscope.model.findings.finding import Finding, claim_in_calls, claim_spans, most
+from tflogscope.model.findings.finding import (
+    Finding,
+    claim_in_calls,
+    claim_nodes,
+    claim_spans,
+    most,
+)
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.pipeline import Evidence
 
@@ -29,6 +35,7 @@ _CONTROL = (*_LOOPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
 _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
 _TINY_US = threshold("loop-overhead.tiny")
 _WORTH = threshold("loop-overhead.worth")
+_SCHEDULING_US = threshold("loop-overhead.scheduling")
 _LEAST_SHAPES = threshold("new-shapes.least")
 _LEAST_COMPILED = threshold("new-shapes.least_compiled")
 _MORE = {"at": pl.Int64, "name": pl.String, "more": pl.Float64}
@@ -49,7 +56,10 @@ _LOOP = re.compile(r".*?\bwhile(?:_\d+)?(?=/|$)")
 
 def graph_findings(evidence: Evidence) -> Iterator[Finding]:
     """Loops of tiny work, shapes that vary, more threads than processors."""
-    yield from _loop_overhead(evidence)
+    if evidence.executions.signatures["op"].is_in(_LOOPS).any():
+        nodes, of_all = _nodes_of_loops(evidence), float(evidence.nodes["steady_us"].sum())
+        yield from _growing(evidence, nodes, _WORTH * of_all)
+        yield from _loop_overhead(evidence, nodes, _WORTH * of_all)
     yield from _new_shapes(evidence)
     yield from _threads(evidence)
 
@@ -57,14 +67,41 @@ def graph_findings(evidence: Evidence) -> Iterator[Finding]:
 # ---- loops ---------------------------------------------------------------------------------------
 
 
-def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
+def _growing(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Iterator[Finding]:
+    """Concatenations that a loop hands on, and nothing in it reads: results of all iterations."""
+    made = _edges(nodes)
+    reads = made.filter(~pl.col("op").is_in([*_CONTROL, "Identity"]))
+    handed = made.join(reads, on="node", how="anti").select(source="node", before="source")
+    concat = pl.col("op") == "ConcatV2"
+    reached = found = reads.filter(concat).select("node", "source")
+    while reached.height:
+        reached = reached.join(handed, on="source").select("node", source="before")
+        reached = reached.unique().join(found, on=["node", "source"], how="anti")
+        found = pl.concat([found, reached])
+    own = found.filter(pl.col("node") == pl.col("source"))[["node"]].unique()
+    between = found.join(own, on="node").join(handed, on="source", how="semi")
+    readers = between.join(reads.select("source", reader="node"), on="source")
+    read = readers.filter(pl.col("reader") != pl.col("node"))
+    grown = nodes.filter(concat).join(own, on="node").join(read, on="node", how="anti")
+    for mine in grown.partition_by("function", maintain_order=True):
+        took = float(mine["steady_us"].sum())
+        if took <= least:
+            continue
+        facts = {"iterations": int(mine["runs"].sum()), "took": took}
+        time, claims = claim_nodes(evidence, mine["definition"].unique().to_numpy(), took)
+        function, at = str(mine["function"][0]), mine["at"].to_list()
+        yield Finding("growing-tensor", function, mine.height, time, at, facts, claims=claims)
+
+
+def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Iterator[Finding]:
     """Functions whose loops spend more on nodes too small to be worth a kernel than on others."""
-    loops = evidence.executions.signatures["op"].is_in(_LOOPS).any()
-    if evidence.costs.price is None or not loops:
+    if evidence.costs.price is None:
         return
-    nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["steady_us"].sum())
+    is_tiny = pl.col("steady_us") < _TINY_US * pl.col("runs")
+    scheduled = pl.col("steady_us") + _SCHEDULING_US * pl.col("runs")
+    nodes = nodes.with_columns(is_tiny.alias("tiny"), steady_us=scheduled)
     for mine in nodes.partition_by("function", maintain_order=True):
-        tiny = mine.filter(pl.col("steady_us") < _TINY_US * pl.col("runs"))
+        tiny = mine.filter("tiny")
         took, whole = float(tiny["steady_us"].sum()), float(mine["steady_us"].sum())
         if took <= max(whole / 2, least) or _is_recurrent(mine):
             continue
@@ -126,6 +163,13 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
     return nodes.hstack([*of_nodes, rows(signatures["op"], nodes["signature"])])
 
 
+def _edges(nodes: pl.DataFrame) -> pl.DataFrame:
+    """What makes the inputs of nodes: node, op, source."""
+    made = nodes.select("node", "op", source=pl.col("inputs").str.split(", ")).explode("source")
+    made = made.filter(~pl.col("source").str.starts_with("^"))
+    return made.with_columns(pl.col("source").str.replace(r":\d+$", ""))
+
+
 def _is_recurrent(nodes: pl.DataFrame) -> bool:
     """Whether an iteration needs what the one before did, as in a recurrent net or in training.
 
@@ -136,9 +180,7 @@ def _is_recurrent(nodes: pl.DataFrame) -> bool:
         return True
     if "NextIteration" not in nodes["op"]:
         return bool(nodes["op"].str.contains(PRODUCTS).any())
-    made = nodes.select("node", "op", source=pl.col("inputs").str.split(", ")).explode("source")
-    made = made.filter(~pl.col("source").str.starts_with("^"))
-    made = made.with_columns(pl.col("source").str.replace(r":\d+$", ""))
+    made = _edges(nodes)
     sequential = ~pl.col("op").is_in([*_AT_ONCE, *_CONTROL])
     reached = made.filter(sequential).select("node", before=False)
     starts, seen = reached["node"].unique(), reached.clear()

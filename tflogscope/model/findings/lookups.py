@@ -95,7 +95,29 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     found = found.with_columns(less=less.clip(0))
     if found["less"].sum():
         finding = _finding("dense-update", evidence, found, summed.sort("ran_at"))
-        yield finding._replace(facts={**finding.facts, "looked_up": _computed(fed, summed)})
+        others = _added(fed, summed)
+        lines = most(
+            evidence.lines.named(evidence.lines.of_nodes(others["name"], others["source"]))
+        )
+        facts = {
+            "looked_up": _computed(fed, summed),
+            "added": others.height,
+            "edit": next(iter(lines), None),
+        }
+        yield finding._replace(facts={**finding.facts, **facts})
+
+
+def _added(fed: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
+    """Other gradients of the same tables, to which these are added: name, source.
+
+    python/eager/backprop.py, _aggregate_grads: where one of them is dense, so is the sum.
+    """
+    sums = fed.filter(op="AddN")
+    mine = summed.select("name", source="node").unique()
+    sums = sums.join(
+        sums.join(mine, on=["name", "source"], nulls_equal=True), on=["name", "node"], how="semi"
+    )
+    return sums.join(mine, on=["name", "source"], how="anti", nulls_equal=True)
 
 
 def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> bool:

@@ -49,6 +49,7 @@ _OF_EIGEN = threshold("bfloat16-by-eigen.float32_share")
 _EIGEN_US = threshold("bfloat16-by-eigen.call")
 _FLOATX = ("set_floatx('float64')", 'set_floatx("float64")')
 _SLOW_TYPES = {"DT_HALF": "float16", "DT_INT32": "int32", "DT_INT64": "int64"}
+_TRANSPOSED = ("DT_FLOAT", "DT_BFLOAT16")
 _WORTH = threshold("loop.worth")
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 _LEAST_REORDER_US = threshold("reorders.least")
@@ -71,7 +72,9 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _off(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that oneDNN would have run if it were on."""
-    nodes = only(evidence.nodes, evidence.nodes["reason"] == "onednn-off")
+    # Of other types oneDNN's kernel leaves a transpose to Eigen (mkl_transpose_op.cc, DoTranspose).
+    by_eigen = (pl.col("op") == "Transpose") & ~pl.col("dtype").is_in(_TRANSPOSED)
+    nodes = evidence.nodes.filter(~holds(by_eigen), reason="onednn-off")
     off = [number for number, rule in enumerate(RULES) if rule.reason == "onednn-off"]
     kernels, eager = evidence.eager_kernel_of, evidence.eager
     kept = kernels["dispatch"].filter(is_among(kernels["rule"], off))

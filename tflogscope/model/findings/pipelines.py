@@ -49,9 +49,10 @@ def _built(evidence: Evidence) -> pl.DataFrame:
     """Where pipelines are built and iterators made.
 
     Columns: thread, pipeline (its ops as one text; null: an iterator of a dataset that was there),
-    ops, at (their lines), begin (of the op that makes the first dataset), end (of the iterator;
-    where an op reads the dataset at once, the begin of that), elements (got until the next one,
-    ends left out), calls and called (until then: how many, and the first one's function).
+    ops, at (their lines), begin (of the op that makes the first dataset, or of the tracing of its
+    function right before), end (of the iterator; where an op reads the dataset at once, the begin
+    of that), elements (got until the next one, ends left out), calls and called (until then: how
+    many, and the first one's function).
     """
     reads = pl.col("op").is_in(_READS)
     placed = evidence.placed.filter(pl.col("op").str.contains(NEXT))
@@ -71,7 +72,12 @@ def _built(evidence: Evidence) -> pl.DataFrame:
             calls=pl.col("is_call").sum(),
         )
     )
-    spans = spans.filter(pl.col("makes") | reads)
+    traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
+    traces = traces.select("thread", "begin", tracing="begin").sort("begin")
+    spans = spans.filter(pl.col("makes") | reads).sort("begin")
+    spans = spans.join_asof(traces, on="begin", by="thread", check_sortedness=False)
+    of_it = pl.col("tracing") >= pl.col("since")
+    spans = spans.with_columns(begin=pl.when(of_it).then("tracing").otherwise("begin"))
     end = pl.when(pl.col("op").last() == MAKE_ITERATOR).then(pl.col("end").last())
     built = spans.group_by("thread", "number", maintain_order=True).agg(
         "at",
@@ -283,8 +289,11 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     much = float(gaps["waited"].sum()) > _WORTH * (end - begin)
     facts = {"longest": gaps["waited"].max(), "leads": much}  # it comes by chance: no warning
     claims = [gaps.select("thread", begin="since", end="begin", us="waited")]
-    at = gaps["at"].to_list()
-    yield Finding("freed-iterator", "the data", gaps.height, None, at, facts, claims=claims)
+    at = gaps.sort("waited", descending=True)["at"]
+    line = evidence.lines.begun_at(at.head(1))[0]  # of the longest
+    yield Finding(
+        "freed-iterator", "the data", gaps.height, None, at.to_list(), facts, line, claims
+    )
 
 
 def _loops_over_data(evidence: Evidence) -> bool:

@@ -1,4 +1,4 @@
-"""Python code between the calls of threads that serve: what of it computes.
+"""Python code between the calls of threads that serve, and signatures that take one row.
 
 Such threads wait between two calls, for requests or for each other, which saves nothing if it is
 left out. `record` says how long a thread computed; only that counts.
@@ -11,16 +11,46 @@ from collections.abc import Iterator
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.common.frames import looked_up
+from tflogscope.model.common.frames import holds, is_among, looked_up, only
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, claim_spans
 from tflogscope.model.ledger.services import serving_threads
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
 _IDLE_SHARE = threshold("between-steps.idle_share")
+_LEAST_ROWS = threshold("single-rows.least_calls")
+# saved_model/signature_serialization.py names the function of a signature so.
+_SIGNATURE = r"^signature_wrapper_"
+_SHAPE = r"\b_output_shapes=\[\[([^\]]*)\]"
 
 
 def serving_findings(evidence: Evidence) -> Iterator[Finding]:
+    """What threads that serve compute between calls, and calls for one row each."""
+    yield from _computing(evidence)
+    yield from _single_rows(evidence)
+
+
+def _single_rows(evidence: Evidence) -> Iterator[Finding]:
+    """Signatures of a SavedModel that were exported for one row, called again and again.
+
+    The first dimension of an argument is in the attributes of its node.
+    """
+    nodes = evidence.nodes.filter(pl.col("function").str.contains(_SIGNATURE), op="_Arg")
+    shape = pl.col("attributes").str.extract(_SHAPE, 1)
+    given = nodes.filter(~pl.col("attributes").str.contains("T=DT_RESOURCE"))
+    per = given.group_by("function", maintain_order=True).agg(shape.str.contains("^1(?:,|$)").all())
+    for function in per.filter(holds(pl.col("attributes")))["function"]:
+        calls = evidence.calls.filter(~pl.col("nested"), function=function)["at"]
+        spans = only(evidence.loops, is_among(evidence.loops["at"], calls))
+        if spans.height < _LEAST_ROWS:
+            continue
+        claims = [claim_spans(spans, gap=pl.col("gap"), op=pl.col("work_us"))]
+        facts = {"calls": calls.len(), "took": AVOIDABLE}
+        at = spans["at"].to_list()
+        yield Finding("single-rows", function, calls.len(), None, at, facts, claims=claims)
+
+
+def _computing(evidence: Evidence) -> Iterator[Finding]:
     """Where Python between the calls of a function computes for much of what the calls take.
 
     What a gap computed belongs to the function that its thread calls next.

@@ -318,6 +318,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     took = slowest["wall_us"]
     tracing = _traced_time(evidence, most_of_all["name"], slowest["tracing"])
     traced = "tracing" if read_tracing(evidence.events).is_empty() else "traced"
+    tensorflows = evidence.python_functions.drop_nulls("made_by")["name"]
     facts = {
         "took": took,
         # Where no record enters a call, what tracing wrote before its last record is not counted.
@@ -326,6 +327,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         "later": slowest["later"],
         "unended": slowest["later_calls"] and slowest["later"] is None,
         "once": not slowest["later_calls"],
+        "own": slowest["name"] in tensorflows,
         # A part of what the caller waited for, where it is worth a word.
         traced: None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
         "calls": per.height if per.height > 1 else None,

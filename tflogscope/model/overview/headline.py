@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -40,9 +41,12 @@ _NOT_KNOWN = "unknown"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 _FUNCTION = ["function", "function_uid"]
+_OWN = ("python", "eager")
 _WAITED_FOR = threshold("verdict.least_making")
+_PYTHON = threshold("verdict.least_python")
 _WORTH = threshold("loop.worth")
-_LONGEST = 195  # characters of a verdict of two lines
+_BESIDE = 2  # times what ops take, from which on more of compute is something else
+_WIDTH, _LINES = 100, 2  # columns and lines of a verdict
 
 
 class Figure(NamedTuple):
@@ -149,7 +153,12 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
         facts["bound"] = {"most": rows("finding")[first["id"]].at_most}
-        return "errors" if errors else "worth-a-look", facts
+        id_ = "errors" if errors else "worth-a-look"
+        if not _fits(id_, facts):
+            facts["lead"]["inside"] = None
+        if not _fits(id_, facts):  # the findings below have a row each
+            facts["more"] = 0
+        return id_, facts
     if not summary.eager.kinds and not summary.graph.kinds:
         alone = onednn_verdict(summary)
         facts["aborts"] = summary.findings.filter(id="abort-info")["count"].sum()
@@ -168,8 +177,10 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     if summary.lead and summary.lead.get("unsure"):
         facts = _suspected(summary.lead, findings, summary, run)
         tried = {**facts, "change": changes[summary.lead.id]}
-        fits = len(rows("verdict")["nothing-found"].words(**tried)) <= _LONGEST
-        return tried if fits else facts
+        if _fits("nothing-found", tried):
+            return tried
+        tried["suspect"] = {**facts["suspect"], "inside": None}
+        return tried if _fits("nothing-found", tried) else facts
     if summary.lead:
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
@@ -179,13 +190,19 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     # Loops and one-time work are of other threads in a service.
     most = {} if threads_of_service(summary.functions) else _making(run)
     others, compute = most | _waiting(run), _compute(run)
+    if not others and not summary.lead and (own := _in_python(run)):
+        return {**facts, **own, "off": None}
     if compute and (others or summary.lead):  # a verdict has two lines
         compute = {**compute, "busiest": {**compute["busiest"], "others": True}}
     facts |= others | compute
-    words = rows("verdict")["nothing-found"].words(notes=len(findings), **facts)
-    if compute and len(words) > _LONGEST:
+    if compute and not _fits("nothing-found", {"notes": len(findings), **facts}):
         facts["busiest"] = {**compute["busiest"], "short": True}
     return facts
+
+
+def _fits(id_: str, facts: dict[str, Any]) -> bool:
+    """Whether a verdict has two lines at most."""
+    return len(wrap(rows("verdict")[id_].words(**facts), _WIDTH)) <= _LINES
 
 
 def _would_run_onednn(run: Tables) -> bool:
@@ -222,7 +239,7 @@ def _compute(run: Tables) -> dict[str, Any]:
 
     `place` is the line that more than half of its time is of, `where` the same or the function, and
     `mostly` that some of it is elsewhere. `us` is its graph time in the table of ops; null where
-    that has runs which are not counted here (`computing_nodes`).
+    that has runs which are not counted here (`computing_nodes`). `whole` is that of all ops.
     `base`: `data`, nodes of tf.data, or `waits`, those that wait, take more; neither is counted.
     """
     nodes = computing_nodes(run)
@@ -253,16 +270,26 @@ def _compute(run: Tables) -> dict[str, Any]:
         "op": first["op"],
         "us": us,
         "share": total_us / whole,
+        "whole": whole,
         "where": where if any(where.values()) else None,
         "base": besides,
+        "except": besides,
     }
     return {"busiest": busiest, "place": where.get("python")}
 
 
-def busiest_sentence(run: Tables) -> str:
-    """What a verdict says of the busiest op; empty where the log has no times of nodes."""
+def busiest_sentence(run: Tables, compute: float) -> str:
+    """What a verdict says of the busiest op; empty where the log has no times of nodes.
+
+    Where the phase of compute takes far more than ops do, it says what else is in it.
+    """
     say, facts = rows("verdict")["nothing-found"].say, _compute(run)
-    return f"{say.first(say.phrases['busiest'], facts['busiest'])}." if facts else ""
+    if not facts:
+        return ""
+    sentence = f"{say.first(say.phrases['busiest'], facts['busiest'])}."
+    if compute > _BESIDE * facts["busiest"]["whole"]:
+        sentence = f"{sentence} {say.first(say.phrases['beside'], {})}"
+    return sentence
 
 
 def _making(run: Tables) -> dict[str, Any]:
@@ -274,7 +301,11 @@ def _making(run: Tables) -> dict[str, Any]:
     if at_first <= max(loops, _WAITED_FOR):
         return {}
     xla = made.filter(pl.col("wall_us") > 0, phase="xla").height
-    return {"making": {"time": at_first, "loops": loops or None, "phases": {"xla": xla}}}
+    making = {"time": at_first, "loops": loops or None, "phases": {"xla": xla}}
+    phase, most = phases.select("phase", "repeats_us").row(phases["repeats_us"].arg_max() or 0)
+    if most > loops / 2 and phase != "compute":
+        making["mostly"] = {"share": most / loops, "phase": PHASE_NAMES[phase]}
+    return {"making": making}
 
 
 def _waiting(run: Tables) -> dict[str, Any]:
@@ -285,6 +316,24 @@ def _waiting(run: Tables) -> dict[str, Any]:
         if repeated.get(phase, 0.0) > loops / 2:
             return {"waited": repeated[phase], "repeats": loops, "waits": PHASE_NAMES[phase]}
     return {}
+
+
+def _in_python(run: Tables) -> dict[str, Any]:
+    """Python and eager ops that take most of the time in loops; the line that most of it is at.
+
+    A gap is of the line that asks for the op behind it.
+    """
+    loops = float(run.repeated["repeats_us"].sum())
+    took = float(run.repeated.filter(pl.col("phase").is_in(_OWN))["repeats_us"].sum())
+    if took <= max(loops / 2, _PYTHON):
+        return {}
+    line = pl.col("python").fill_null(strategy="backward")
+    ledger = run.asking_ledger.filter(pl.col("thread") == pl.col("thread").first())
+    ledger = ledger.with_columns(line).filter("repeats", pl.col("phase").is_in(_OWN))
+    lines = ledger.group_by("python").agg(pl.col("work_us").sum()).drop_nulls()
+    top = lines.filter(pl.col("work_us") > took / 2)["python"]
+    own = {"time": took, "loops": loops, "share": took / loops, "place": next(iter(top), None)}
+    return {"own": own, "place": own["place"]}
 
 
 def _inside(place: str | None, summary: Summary) -> str | None:

@@ -44,7 +44,7 @@ class Lane:
     name: str
     runs: int
     total_us: float | None
-    busy_us: float
+    busy_time: float
     busy: list[float]
     begun: list[int]
     traced: list[int]
@@ -54,7 +54,7 @@ class Lane:
 class Gap:
     """A time in which nothing ran, and what stands before and after it in the log (None: nothing).
 
-    `tracing_us`: how much of it Python was tracing a function, as far as the log shows. `ready`:
+    `tracing`: for how many µs Python was tracing a function, as far as the log shows. `ready`:
     functions that TensorFlow instantiated in it, with the time that took in µs.
     """
 
@@ -62,7 +62,7 @@ class Gap:
     duration_us: float
     after: tuple[int, str] | None
     before: tuple[int, str] | None
-    tracing_us: float
+    tracing: float
     ready: list[tuple[str, int | None]]
 
 
@@ -236,7 +236,7 @@ def _lane(group: str, name: str, part: pl.DataFrame, edges: Integers, traced: In
         name=name,
         runs=part.height,
         total_us=float(open_time(begin[timed], end[timed], edges).sum() / 1000) if ended else None,
-        busy_us=float(time.sum() / 1000),
+        busy_time=float(time.sum() / 1000),
         busy=(time / np.diff(edges)).tolist(),
         begun=np.bincount(_places(begin[~timed], edges), minlength=len(edges) - 1).tolist(),
         traced=np.unique(_places(marked, edges)).tolist(),
