@@ -240,9 +240,8 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        yield "are summed over threads"
-        if us >= 1:
-            yield f"first runs and outliers get the op's typical time ({duration(us)} less in all)"
+        less = f", without the {duration(us)} that first runs and outliers took beyond typical runs"
+        yield f"are summed over threads{less * (us >= 1)}"
     else:
         yield "are summed over threads, with logging overhead"
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]

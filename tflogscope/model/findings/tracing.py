@@ -102,9 +102,11 @@ def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
     alike = ["function", "python", "nodes", "size"]
     models = pl.col("python_function").n_unique().over(alike)
     again = steps.with_columns(models=models).filter(pl.col("models") >= LEAST)
-    for at_line in again.partition_by("python", maintain_order=True):
+    lines = again.partition_by("python", maintain_order=True)
+    for at_line in lines:
         later = ~pl.struct(alike).is_first_distinct()
-        yield _again(evidence, at_line, "the model", {"models": at_line["models"].max()}, later)
+        subject = "the model" + f" at {at_line['python'][0]}" * (len(lines) > 1)
+        yield _again(evidence, at_line, subject, {"models": at_line["models"].max()}, later)
 
 
 def _again(
