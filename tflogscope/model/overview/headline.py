@@ -153,12 +153,11 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
         facts["bound"] = {"most": rows("finding")[first["id"]].at_most}
-        id_ = "errors" if errors else "worth-a-look"
-        if not _fits(id_, facts):
+        if not errors and not _fits("worth-a-look", facts):
             facts["lead"]["inside"] = None
-        if not _fits(id_, facts):  # the findings below have a row each
-            facts["more"] = 0
-        return id_, facts
+            if not _fits("worth-a-look", facts):  # the findings below have a row each
+                facts["more"] = 0
+        return "errors" if errors else "worth-a-look", facts
     if not summary.eager.kinds and not summary.graph.kinds:
         alone = onednn_verdict(summary)
         facts["aborts"] = summary.findings.filter(id="abort-info")["count"].sum()
