@@ -187,9 +187,11 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     facts["exited"] = next(iter(exited), "").partition(". ")[0].removesuffix(".")
     facts["off"] = changes.get("onednn-off") if _would_run_onednn(run) else None
     # Loops and one-time work are of other threads in a service.
-    most = {} if threads_of_service(summary.functions) else _making(run)
+    serves = bool(threads_of_service(summary.functions))
+    most = {} if serves else _making(run)
     others, compute = most | _waiting(run), _compute(run)
-    if not others and not summary.lead and (own := _in_python(run)):
+    # Between requests the threads of a service wait, which is Python's time in the table.
+    if not (others or serves or summary.lead) and (own := _in_python(run)):
         return {**facts, **own, "off": None}
     if compute and (others or summary.lead):  # a verdict has two lines
         compute = {**compute, "busiest": {**compute["busiest"], "others": True}}
