@@ -45,7 +45,7 @@ _OWN = ("python", "eager")
 _WAITED_FOR = threshold("verdict.least_making")
 _PYTHON = threshold("verdict.least_python")
 _WORTH = threshold("loop.worth")
-_BESIDE = 2  # times what ops take, from which on more of compute is something else
+_BESIDE = threshold("verdict.beside")
 _WIDTH, _LINES = 100, 2  # columns and lines of a verdict
 
 
