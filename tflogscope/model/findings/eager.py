@@ -359,7 +359,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         after=after,
         each=after == calls,
         one=ops.height == after,
-        between=after == calls - 1,
+        between=1 < after == calls - 1,
         calls=calls,
         of_keras=near in KERAS_STEPS,
         metric=bool((ops["rule"] == METRIC_UPDATE).all()),
