@@ -78,14 +78,15 @@ def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
 
 
 def _lines(timeline: Timeline) -> pl.DataFrame:
-    """The line that most of a signature's executions come from: python, python_executions."""
-    lines = timeline.columns("signature", "status", "python")
+    """The line that asked for most of a signature's steady time: python, python_executions."""
+    lines = timeline.columns("signature", "status", "python", "steady_us")
     alive = only(lines, lines["python"].is_not_null() & (lines["status"] != "dead"))
-    counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
-        python_executions=pl.len().cast(pl.UInt32)
+    of_lines = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
+        pl.col("steady_us").sum(), python_executions=pl.len().cast(pl.UInt32)
     )
-    counted = counted.sort("python_executions", "python", descending=[True, False])
-    return first_of_each(counted, "signature")
+    order = ["steady_us", "python_executions", "python"]
+    of_lines = of_lines.sort(order, descending=[True, True, False]).drop("steady_us")
+    return first_of_each(of_lines, "signature")
 
 
 def _distinct(signatures: pl.Series, texts: pl.Series, name: str) -> pl.DataFrame:

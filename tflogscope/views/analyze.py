@@ -191,7 +191,7 @@ def _time_of(counted: Entry) -> float | None:
 # ---- ops -----------------------------------------------------------------------------------------
 
 _MODES = (
-    "Calls: wall time; others: summed over threads. Typical runs replace first runs and outliers."
+    "Calls: wall time; others: summed over threads. First runs and outliers count as typical runs."
 )
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
@@ -219,7 +219,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     if timed:
-        of = "Times of ops and lines" if facts.lines.height else "Times"
+        of = "Times of ops and lines" if facts.lines.height else "Op times"
         brief.append(doc.Paragraph(f"{of} {'; '.join(_bases(run, by_type))}."))
 
     def full() -> Sequence[doc.Node]:
@@ -240,8 +240,10 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        less = f", without the {duration(us)} that first runs and outliers took beyond typical runs"
-        yield f"are summed over threads{less * (us >= 1)}"
+        yield "are summed over threads"
+        if us >= 1:
+            less = f"{duration(us)} less than they took"
+            yield f"first runs and outliers count as typical runs, {less}"
     else:
         yield "are summed over threads, with logging overhead"
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]

@@ -180,7 +180,7 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
     if rest := sum(mode["runs"] for mode in whole) - sum(row["runs"] for row in ops):
         us = sum(map(_us, whole)) - sum(map(_us, facts["ops"][:_ASKED_SHOWN]))
         more = len(facts["ops"]) - len(ops)
-        name = f"{more} more (--json has all)" if more > 0 else "plumbing"
+        name = f"{more} more (--json has all)" if more > 0 else "transfer nodes"
         ops.append({"name": name, "how": "", "mode": "graph", "runs": rest, "us": max(us, 0.0)})
     yield doc.Section("What it ran", [doc.Table(_ASKED, ops)])
 
@@ -200,8 +200,8 @@ def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
         yield doc.Section("Why eagerly", items, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
-            "Python never called it outside a graph function. Eager calls use the oneDNN kernel "
-            "too, if shapes and types allow "
+            "Python never called it outside a graph function. Eager calls would use the oneDNN "
+            "kernel too, if shapes and types allow "
             "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)."
         )
         yield doc.Section("Why never eagerly", [doc.Paragraph(never)])
@@ -255,7 +255,7 @@ def _functions(entries: Sequence[Facts]) -> Iterator[doc.Item]:
 def _function(entry: Facts) -> doc.Text:
     name = shorten(entry["function"] or "an unnamed function", _NAME)
     uids = entry["function_uids"]
-    which_of = f"_{uids[0]}" if len(uids) == 1 else f" ({len(uids)} of this name)" * bool(uids)
+    which_of = f"_{uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
     call: doc.Text = ""
     if entry["first_call_line"]:
         often = "called" if entry["calls"] == 1 else f"called {entry['calls']:,} times"
@@ -323,7 +323,7 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
 
 def _kernel(entry: Facts) -> doc.Item:
     text = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}"
-    such = "such as " * (entry["nodes"] > 1) + shorten(entry["examples"][0] or "?", _NAME)
+    such = "first: " * (entry["nodes"] > 1) + shorten(entry["examples"][0] or "?", _NAME)
     head = f"{text} ({such}), {count_of(entry['runs'], 'run')}{_time(entry)}"
     if entry["rewrite"] != "none":
         how = f"{names_of([entry['rewrite']])[0]} kernel: {_REWRITES[entry['rewrite']]}. "

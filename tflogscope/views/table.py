@@ -39,8 +39,8 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         where = " in these rows"
     if "steady_us" in filled:
         text = (
-            "steady is total time without logging overhead, with typical runs instead of first "
-            "runs; work has first runs. Other times are as logged."
+            "steady is total time without logging overhead; first runs and outliers count as "
+            "typical runs. In work they count in full. Other times are as logged."
         )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:

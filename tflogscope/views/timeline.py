@@ -205,7 +205,7 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     what = "without ops" if activity.whole else "in this selection"
     console.print(text(f"Longest gaps {what}, in time order", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
-        print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
+        print_paragraph(gap_text(gap, slices.clock), console, f"  {number}: ")
 
 
 def gap_text(gap: Gap, clock: str) -> str:

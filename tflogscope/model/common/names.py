@@ -25,6 +25,9 @@ _PART = r"_partitioned_\d+_\d+$"
 MESH = r"__func_\d+_\d+_\d+$"
 # data/captured_function.cc names its functions by the dataset op that calls them.
 DATASET = "Dataset_"
+# autograph/operators/control_flow.py, _general_purpose_scan: the body of a loop over a dataset
+# inside a tf.function runs as Dataset.scan, and is no part of the pipeline.
+_LOOP_BODY = f"{DATASET}scan_scan_body"
 
 # The layout pass merges two nodes into one of such a name, and rewrites that: MergeNode.
 MERGED = "__MklDummy"
@@ -53,7 +56,7 @@ PYTHON_OPS, PYTHON_OP = ops_of("python"), "EagerPyFunc"
 MAKE_ITERATOR = "MakeIterator"
 """A loop over data begins (python/data/ops/iterator_ops.py, OwnedIterator)."""
 # Ops that wait for other ops: they run a function or Python code, or take what a data set gives.
-RUNNING_OPS = rf"{FUNCTION_CALLS}|^{PYTHON_OP}$"
+RUNNING_OPS = rf"{FUNCTION_CALLS}|^(?:{PYTHON_OP}|ReduceDataset)$"
 CALLING_OPS = rf"{RUNNING_OPS}|^(?:\w*Dataset\w*|\w*Iterator\w*)$"
 
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
@@ -116,6 +119,12 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
         "function_uid": full.str.extract(_FUNCTION, 3).cast(pl.Int64, strict=False).cast(pl.UInt64),
         "flavour": pl.coalesce(flavour, kind, other),
     }
+
+
+def runs_for_data() -> pl.Expr:
+    """Whether tf.data runs a function to make elements, by function and flavour."""
+    is_body = pl.col("function") == _LOOP_BODY
+    return (pl.col("flavour") == "dataset") & ~is_body.fill_null(value=False)
 
 
 def wrapped_op(function: pl.Expr) -> pl.Expr:

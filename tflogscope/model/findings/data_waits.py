@@ -19,7 +19,7 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS
+from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS, runs_for_data
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.finding import Finding, most
@@ -115,7 +115,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     # at the line of most of them.
     much = inner.height * DISPATCH_US >= _OF_GENERATOR * slow.get("steady_us", 0.0)
     asked = most(evidence.lines.begun_at(named["at"])) if much else []
-    made_at = asked[0] if asked else evidence.lines.made_at(function)
+    made_at = next(iter(asked), None) or stage.get("made_at") or evidence.lines.made_at(function)
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
     count = int((waits["status"] != "failed").sum())  # else the data have ended
@@ -266,7 +266,7 @@ def avoidable_wait(evidence: Evidence) -> float:
     step = thread.filter(pl.col("gap") <= _PAUSE * pl.col("most_gap"))
     took = float(step.select((pl.col("gap") + pl.col("work_us")).sum()).item())
     price = evidence.costs.price
-    nodes = int(evidence.nodes.filter(pl.col("flavour") == "dataset")["executions"].sum())
+    nodes = int(evidence.nodes.filter(runs_for_data())["executions"].sum())
     of_data = 2 * nodes * (price.usual if price else 0.0)
     waited = wait + max(float(passed["time"].sum()) - took - of_data, 0.0)
     slow = next(iter(_stages(evidence).to_dicts()), {"steady_us": 0.0})
@@ -357,40 +357,51 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     """Of `_every_wait` those that the loop makes again and again.
 
     Longer waits are left out: an epoch begins, buffers are filled. Where a stage of the log takes
-    as long as they do, epoch after epoch, they count: a shuffle behind a slow map.
+    as long as they do, epoch after epoch, they count: a shuffle behind a slow map, or behind one
+    that makes a dataset for each element.
     """
     both = _every_wait(evidence)
     # A replica's element is there when that of the first one is.
     is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
     fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
-    again = fills.height >= LEAST and stages.height
-    if again and stages["steady_us"][0] >= _STAGE * float(both["wait"].sum()):
+    long = stages.head(1)["steady_us"].sum() >= _STAGE * float(both["wait"].sum())
+    nested = fills.height > 1 and _nested_datasets(evidence, both.height)
+    if nested or (long and fills.height >= LEAST):
         return both
     return only(both, is_usual)
 
 
 @once
 def _stages(evidence: Evidence) -> pl.DataFrame:
-    """Functions of tf.data, the slowest first.
+    """Functions of tf.data, the slowest first: two maps of one function are two.
 
-    function, steady_us, runs, per_run and per_op (µs of a run, and of an op in it), python, op
-    (decoding, where that takes most), random (no epoch is like another), alone (the share of it
-    that runs on one thread: other kernels of more than 100 µs are split, Eigen's TensorCostModel
-    gives each thread 100,000 cycles at least).
+    function, made_at (the line of the program that asked for it), steady_us, runs, per_run and
+    per_op (µs of a run, and of an op in it), python, op (decoding, where that takes most), random
+    (no epoch is like another), alone (the share of it that runs on one thread: other kernels of
+    more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
     """
-    nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
-    name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
-    by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
-        pl.col("steady_us").sum(),
-        runs=pl.col("executions").sum(),
-        calls=pl.col("executions").max(),
+    nodes = evidence.nodes.filter(runs_for_data()).drop_nulls("function")
+    made_at = evidence.lines.named(evidence.lines.of_functions(nodes["name"])).alias("made_at")
+    is_generator = pl.col("function").str.starts_with(GENERATOR)
+    named = nodes.hstack([made_at]).with_columns(
+        pl.when(~is_generator).then("made_at").alias("made_at"),
+        function=pl.when(is_generator).then(pl.lit(GENERATOR)).otherwise("function"),
+    )
+    by_op = (
+        named.lazy()
+        .group_by("function", "made_at", "op")
+        .agg(
+            pl.col("steady_us").sum(),
+            runs=pl.col("executions").sum(),
+            calls=pl.col("executions").max(),
+        )
     )
     by_op = by_op.sort("steady_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
     most_of_it = pl.col("steady_us") * 2 > pl.col("steady_us").sum()
     alone = slow | (pl.col("steady_us") < _SPLIT_US * pl.col("runs"))
     return (
-        by_op.group_by("function", maintain_order=True)
+        by_op.group_by("function", "made_at", maintain_order=True)
         .agg(
             pl.col("steady_us").sum(),
             python=pl.col("op").str.contains(PYTHON_OPS).any(),

@@ -12,7 +12,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among, last_before, only, row_with, rows
-from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
+from tflogscope.model.common.names import NEXT, PRODUCTS, PYTHON_OPS, UPDATES, runs_for_data
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
 from tflogscope.model.findings.data_waits import (
@@ -24,7 +24,7 @@ from tflogscope.model.findings.data_waits import (
     python_map,
     total_wait,
 )
-from tflogscope.model.findings.early import early_ops
+from tflogscope.model.findings.early import adapt_ops, early_ops
 from tflogscope.model.findings.finding import (
     AVOIDABLE,
     CALLBACK,
@@ -46,6 +46,7 @@ from tflogscope.model.rows.unexpected import repeats
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
 # Findings about all that a step does.
 _WHOLE = ("eager-training-step", "no-function")
+_INDEX, _INDEXED = "StridedSlice", threshold("eager-steady-state.indexed_share")
 _STEADY = threshold("eager-steady-state.steady_share")
 _LEAST_STEPS = threshold("eager-training-step.least_steps")
 _MAKING = ("variable-init", "optimizer-slots")  # causes of what gives a variable its first value
@@ -69,6 +70,8 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _beside(evidence, only(unexpected, ~settled))
     if trained.is_empty() and (early := early_ops(evidence)).height:
         yield _ran(evidence, "eager-steady-state", "the program", early, early=True)
+    if (adapted := adapt_ops(evidence)).height:
+        yield _adapted(evidence, adapted)
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
@@ -296,12 +299,13 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         return
     is_generator = pl.col("function").str.starts_with(GENERATOR)
     nodes = nodes.with_columns(
+        of_data=runs_for_data(),
         function=pl.when(is_generator)
         .then(pl.lit(_FROM_GENERATOR))
-        .otherwise(pl.col("function").fill_null("functions that the log does not name"))
+        .otherwise(pl.col("function").fill_null("functions that the log does not name")),
     )
     bound, waited_for = input_bound(evidence), python_map(evidence)
-    of_data = nodes.filter(pl.col("flavour") == "dataset").sort(ranked_by(nodes), descending=True)
+    of_data = nodes.filter("of_data").sort(ranked_by(nodes), descending=True)
     slowest = next(iter(of_data["function"]), None)
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
@@ -312,7 +316,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             time = max(time - _time_of_stack_traces(evidence, calls), 0.0)
             if function == waited_for:
                 claims = claim_waits(evidence, avoidable_wait(evidence))
-            elif here["flavour"][0] == "dataset":  # the step waits for no more than it waits
+            elif here["of_data"][0]:  # the step waits for no more than it waits
                 claims = claim_waits(evidence, min(time, total_wait(evidence)))
             else:
                 claims = [_claim_calls(evidence, calls, time)]
@@ -348,6 +352,17 @@ def _time_of_stack_traces(evidence: Evidence, calls: pl.Series) -> float:
     return float(traces["took"].filter(is_among(traces["around"], calls)).sum())
 
 
+def _adapted(evidence: Evidence, ops: pl.DataFrame) -> Finding:
+    """What a layer's `adapt` asks for; for a batch it is one run of the same ops."""
+    finding = _ran(evidence, "eager-steady-state", "adapt", ops, adapt=True)
+    if finding.facts["saved"] is None:
+        return finding
+    mine = pl.col("at").is_between(ops["at"].min(), ops["at"].max()) & ~pl.col("is_call")
+    spans = evidence.spans.filter(mine & ~pl.col("op").str.contains(NEXT))
+    claims = [claim_spans(spans, gap=pl.min_horizontal("gap", "most_gap"), op=pl.lit(None))]
+    return finding._replace(facts={**finding.facts, "saved": None}, claims=claims)
+
+
 def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFrame) -> Finding:
     calls, after = int(ops["calls"][0]), ops["after"].n_unique()
     finding = _ran(
@@ -371,7 +386,17 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         claims = [*finding.claims, claim_spans(grown, op=pl.col("work_us") * left)]
         facts = {**finding.facts, "grown": grown.height}
         finding = finding._replace(claims=claims, facts=facts)
-    if stake.is_empty() or finding.facts["saved"] is None:
+    if finding.facts["saved"] is None:
+        return finding
+    indexed = ops.filter(op=_INDEX)
+    # An array is indexed without any of it. A row for each call is an argument.
+    if indexed.height >= max(_INDEXED * ops.height, LEAST * calls):
+        at = _with_reads(evidence, indexed)
+        spans = only(evidence.spans, is_among(evidence.spans["at"], at))
+        gap = pl.min_horizontal("gap", "most_gap")
+        facts = {**finding.facts, "saved": None, "indexed": True}
+        return finding._replace(facts=facts, claims=[claim_spans(spans, gap=gap, op=pl.lit(None))])
+    if stake.is_empty():
         return finding
     # With the Python code around them; of callbacks all that they do.
     idle = claim_gaps(evidence, stake, "idle")

@@ -1,4 +1,4 @@
-"""Eager ops in loops that run before a program calls its first function."""
+"""Eager ops in loops that call no function: before the first call, and in a layer's `adapt`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import is_among, only, rows
+from tflogscope.model.findings.pipelines import is_batched
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.unexpected import is_unexpected
 
 _SHARE = threshold("eager-steady-state.early_share")
 _LEAST_TURNS = threshold("eager-steady-state.early_turns")
+_KERAS_OWN = "keras-own"
+"""The rule of causes that fits what Keras' own loops ask for."""
 
 
 def early_ops(evidence: Evidence) -> pl.DataFrame:
@@ -30,3 +33,15 @@ def early_ops(evidence: Evidence) -> pl.DataFrame:
     took = mine.select((pl.min_horizontal("gap", "most_gap") + pl.col("work_us")).sum()).item()
     repeated = float(read_stretches(evidence).filter("repeats")["work_us"].sum())
     return ops if took >= _SHARE * repeated else ops.clear()
+
+
+def adapt_ops(evidence: Evidence) -> pl.DataFrame:
+    """Ops that a layer's `adapt` asked for once for each element, of data that are not batched.
+
+    No other loop of Keras asks for an op so often between two calls of functions.
+    """
+    own = evidence.placed.filter(pl.col("rule") == _KERAS_OWN, "own")
+    session = evidence.calls["at"].sort().search_sorted(own["at"])
+    own = own.with_columns(pl.Series("session", session))
+    own = own.filter(pl.len().over("op", "session") >= _LEAST_TURNS)
+    return own.clear() if own.height and is_batched(evidence, own["at"][0]) else own

@@ -15,7 +15,7 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_STEPS
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.common.frames import holds, is_among, last_before, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING, UPDATES
+from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING, UPDATES, runs_for_data
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
@@ -201,8 +201,8 @@ def with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
 def python_of_data(evidence: Evidence) -> pl.DataFrame:
     """When Python code of tf.data ran: time, end_time."""
     ran = evidence.executions.python_code.drop_nulls(["step_row", "end_time"])
-    of_data = rows(evidence.executions.steps["flavour"], ran["step_row"]) == "dataset"
-    return only(ran[["time", "end_time"]], of_data)
+    of_data = evidence.executions.steps.select(runs_for_data()).to_series()
+    return only(ran[["time", "end_time"]], rows(of_data, ran["step_row"]))
 
 
 @once

@@ -16,14 +16,16 @@ from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
 _SUMS = ("Sum", "Mean")  # of several rows
-_SCATTERED = "UnsortedSegmentSum"
+_SCATTERED, _EACH = "UnsortedSegmentSum", "IdentityN"
 _ELEMENTWISE, _GATHERS, _COMPUTES = map(ops_of, ("elementwise", "gather", "computes-table"))
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
+_WORTH = threshold("unneeded.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
+_NUMBER = r":(\d+)$"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
-_TURNED = r"\b(?:transpose_a|adj_x)=true"
+TURNED = r"\b(?:transpose_a|adj_x)=true"
 # In `bsv,vd->bsd` numbers along the last axis of the vectors are those of rows, which are summed.
 _INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
 _EQUATION = r'equation="[^",]*(\w),[^">]*->([^"]*)"'
@@ -43,7 +45,7 @@ def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
     found = _products(evidence)
     attributes = pl.col("attributes")
     letter, left = (attributes.str.extract(_EQUATION, number) for number in (1, 2))
-    turned = attributes.str.contains(_TURNED) | holds(left.str.contains(letter, literal=True))
+    turned = attributes.str.contains(TURNED) | holds(left.str.contains(letter, literal=True))
     lookups = found.filter(pl.col("op").str.contains(PRODUCTS), ~turned, place=0).sort("ran_at")
     if lookups.is_empty():
         return
@@ -55,10 +57,10 @@ def _one_hot_products(evidence: Evidence) -> Iterator[Finding]:
 def _products(evidence: Evidence) -> pl.DataFrame:
     """One-hot vectors, their sums, and products: `made` is what makes these, `size` their classes.
 
-    Other columns: those of `_edges`.
+    Other columns: those of `read_edges`.
     """
     op, is_last = pl.col("op"), pl.col("attributes").str.contains(_LAST)
-    fed = _edges(evidence, "OneHot")
+    fed = read_edges(evidence, "OneHot")
     large = pl.col("size") >= _LEAST_ROWS
     reached = fed.filter(op.eq("OneHot"), is_last, large, place=1).with_columns(made="node")
     fed, found = fed.drop("size"), [reached]
@@ -74,35 +76,51 @@ def _products(evidence: Evidence) -> pl.DataFrame:
 def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     """Gradients of rows made tensors of the table's shape, and the ops that take these.
 
-    With the rows of its batch alone, an elementwise op takes as long as their gather at most.
+    With the rows of its batch alone, an elementwise op takes as long as their gather at most. Where
+    no variable is updated with it, the table is no variable.
     """
     op, node, same = pl.col("op"), pl.col("node"), ["name", "node"]
-    fed = _edges(evidence, _SCATTERED)
+    fed = read_edges(evidence, _SCATTERED)
     summed = fed.filter(op.eq(_SCATTERED), pl.col("size") >= _UPDATED_ROWS, place=2)
-    reached = found = summed
+    reached = found = summed.with_columns(of=node)
     while reached.height:
         # A variable is read after its update.
         source = pl.concat_str(pl.when(op.str.contains(UPDATES)).then(pl.lit("^")), node)
-        before = reached.select("name", source=pl.coalesce(source, node)).unique()
-        reached = fed.filter(op.str.contains(_ELEMENTWISE))
-        reached = reached.join(before, on=["name", "source"], how="semi", nulls_equal=True)
-        reached = reached.join(found, on=same, how="anti", nulls_equal=True)
+        given = pl.when(op == _EACH).then("place")  # its n-th output is its n-th input
+        before = reached.select("name", "of", source=pl.coalesce(source, node), given=given)
+        reached = fed.filter(op.eq(_EACH) | op.str.contains(_ELEMENTWISE))
+        reached = reached.join(before.unique(), on=["name", "source"], nulls_equal=True)
+        reached = reached.filter((pl.col("given") == pl.col("output")).fill_null(value=True))
+        reached = reached.drop("given")
+        reached = reached.join(found, on=[*same, "of"], how="anti", nulls_equal=True)
         found = pl.concat([found, reached])
+    updated = found.filter(op.str.contains(UPDATES)).group_by("name", "of")
+    updates = updated.agg(updates=node.n_unique())
+    found = found.join(updates, on=["name", "of"], nulls_equal=True)
+    summed = summed.join(updates, left_on=same, right_on=["name", "of"], nulls_equal=True)
     each = (pl.col("us") / pl.col("executions")).max()
     gathers = fed.filter(op.str.contains(_GATHERS)).group_by("name").agg(gather=each)
     found = found.join(gathers, on="name", nulls_equal=True)
     less = pl.col("us") - pl.col("gather") * pl.col("executions")
     found = found.with_columns(less=less.clip(0))
-    if found["less"].sum():
+    worth = _WORTH * float(evidence.nodes[ranked_by(evidence.nodes)].sum())
+    if float(found["less"].sum()) > worth:
         finding = _finding("dense-update", evidence, found, summed.sort("ran_at"))
         others = _added(fed, summed)
         lines = most(
             evidence.lines.named(evidence.lines.of_nodes(others["name"], others["source"]))
         )
+        taken = fed.join(summed.select("name", source="node"), on=["name", "source"], how="semi")
+        looked_up, tables = _computed(fed, summed), summed["size"].n_unique()
+        # An optimizer that keeps nothing but the table takes rows: something else did not.
+        plain = summed["updates"].max() == 1 and not looked_up
+        whole = {name: finding.facts[name] for name in ("rows", "names")}
         facts = {
-            "looked_up": _computed(fed, summed),
+            "whole": {**whole, "tables": tables if tables > 1 else None},
+            "looked_up": looked_up,
             "added": others.height,
             "edit": next(iter(lines), None),
+            "by": next(iter(most(taken["op"])), None) if plain else None,
         }
         yield finding._replace(facts={**finding.facts, **facts})
 
@@ -144,16 +162,20 @@ def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataF
     return Finding(name, names[0], shown.height, time, at, facts, claims=claims)
 
 
-def _edges(evidence: Evidence, op: str) -> pl.DataFrame:
+def read_edges(evidence: Evidence, op: str) -> pl.DataFrame:
     """The inputs of nodes of functions in which such an op ran: `source`, at which `place`.
 
-    `size` is the number in a constant source. Other columns: those of `Evidence.nodes`, us.
+    `output` is which of the source's it is; `size` is the number in a constant source. Other
+    columns: those of `Evidence.nodes`, us.
     """
     nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
     of = nodes.filter(pl.col("op").eq(op).any().over("name"))
     sources = of["inputs"].str.split(", ").alias("source")
     fed = of.hstack([sources]).with_columns(place=pl.int_ranges(pl.col("source").list.len()))
-    fed = fed.explode("source", "place").with_columns(pl.col("source").str.replace(r":\d+$", ""))
+    number = pl.col("source").str.extract(_NUMBER, 1).cast(pl.Int64).fill_null(0)
+    fed = fed.explode("source", "place").with_columns(
+        pl.col("source").str.replace(_NUMBER, ""), output=number
+    )
     size = pl.col("attributes").str.extract(_VALUE, 1).cast(pl.Int64)
     sizes = of.select("name", source="node", size=size).drop_nulls("size")
     return fed.join(sizes, on=["name", "source"], how="left", nulls_equal=True)

@@ -11,7 +11,14 @@ from tflogscope.model.calls.python_functions import GRADIENT, KERAS_PREDICT, KER
 from tflogscope.model.causes.causes import package_of, program_frames
 from tflogscope.model.common.frames import is_among, looked_up, only, rows
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import DATA_SERVICE, DATASET, MAKE_ITERATOR, NEXT, PYTHON_OPS
+from tflogscope.model.common.names import (
+    DATA_SERVICE,
+    DATASET,
+    MAKE_ITERATOR,
+    NEXT,
+    PYTHON_OPS,
+    runs_for_data,
+)
 from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import AVOIDABLE, CALLBACK, Finding
 from tflogscope.model.findings.gaps import claim_gaps, measure_gaps, read_gaps
@@ -51,8 +58,8 @@ def _built(evidence: Evidence) -> pl.DataFrame:
     Columns: thread, pipeline (its ops as one text; null: an iterator of a dataset that was there),
     ops, at (their lines), begin (of the op that makes the first dataset, or of the tracing of its
     function right before), end (of the iterator; where an op reads the dataset at once, the begin
-    of that), elements (got until the next one, ends left out), calls and called (until then: how
-    many, and the first one's function).
+    of that), elements (got until the next one, ends left out), calls, called and called_as (until
+    then: how many, and the first one's function: which one made in Python, and its name).
     """
     reads = pl.col("op").is_in(_READS)
     placed = evidence.placed.filter(pl.col("op").str.contains(NEXT))
@@ -62,12 +69,12 @@ def _built(evidence: Evidence) -> pl.DataFrame:
         number=reads.cast(pl.Int64).cum_sum().over("thread") - reads,
         gets=is_among(evidence.spans["at"], got),
     )
-    called = evidence.calls.select("at", called="python_function")
+    called = evidence.calls.select("at", called="python_function", called_as="function")
     counts = (
         looked_up(spans, called, "at")
         .group_by("thread", number=pl.col("number") - 1)
         .agg(
-            pl.col("called").drop_nulls().first(),
+            pl.col("called", "called_as").drop_nulls().first(),
             elements=pl.col("gets").sum(),
             calls=pl.col("is_call").sum(),
         )
@@ -123,9 +130,10 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     if not _loops_over_data(evidence):
         return []
     every, named = _built(evidence), pl.col("pipeline").is_not_null()
-    # What follows tells one loop from others that build the same; without calls its line does.
+    # What follows tells one loop from others that build the same; without calls its line does. A
+    # function that each turn makes anew, as a model's step, is one by its name.
     stack = evidence.lines.of_begins(every["at"].list.first())
-    follows = pl.coalesce(pl.col("called").cast(pl.String), evidence.lines.named(stack))
+    follows = pl.coalesce("called_as", pl.lit(evidence.lines.named(stack)))
     frames = rows(evidence.lines.stacks["frames"], stack)
     every = every.with_columns(
         named=named,
@@ -143,14 +151,27 @@ def rebuilt(evidence: Evidence) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     pipelines, followed = [], pl.col("follows").fill_null("") != ""
     keys = ["thread", "pipeline", "follows", "place"]
     for iterators in every.filter(followed).partition_by(keys, maintain_order=True):
-        builds, again = iterators.filter("named"), iterators.slice(1)
+        # Each model that is made anew needs one.
+        needed = pl.col("named") & pl.col("called").is_first_distinct()
+        builds, again = iterators.filter("named"), iterators.filter(~needed)
         took = again.select((pl.col("end") - pl.col("begin")).sum()).item()
         took += _waits(evidence, builds, again)["us"].sum()
         spans = evidence.spans.filter(thread=builds["thread"][0])
         passed = spans["end"].max() - builds["end"][0]
-        if builds.height >= _LEAST and took > _WORTH * passed:
+        often = again.filter("named").height >= _LEAST - 1
+        if often and took > _WORTH * passed:
             pipelines.append((builds, again))
     return pipelines
+
+
+def is_batched(evidence: Evidence, at: int) -> bool:
+    """Whether the program batched what was read last by there; Keras slices arrays itself."""
+    before = evidence.eager.filter(pl.col("at") < at)
+    made, op = before.filter(op=MAKE_ITERATOR)["at"], pl.col("op")
+    built = before.filter(
+        op.str.contains(MAKES_DATASET), pl.col("at") > max(made[-2:-1], default=-1)
+    )
+    return bool((built if built.height else before)["op"].str.contains("BatchDataset").any())
 
 
 def few_elements(builds: pl.DataFrame) -> bool:
@@ -192,7 +213,7 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
     traces = traced(evidence).filter(pl.col("name").str.contains(DATASET, literal=True))
     every = pl.concat([builds[["begin", "end"]].head(1), again[["begin", "end"]]])
     of_build = covered_within(every, traces[["begin", "end"]])
-    called = pl.col("python_function").is_in(builds["called"].head(1).implode())
+    called = pl.col("python_function").is_in(builds["called"].implode())
     keras = _keras_method(evidence.calls.filter(called), evidence)
     waits = _waits(evidence, builds, again)
     of_service = waits.height > 0 and not few_elements(builds)
@@ -277,7 +298,7 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     late = slept / 2 ** ((1 + _EARLY) * slept).log(2).floor() - 1
     ended = only(spans, is_among(spans["last_at"], ends)).filter(late <= _LATE)
     gaps = pl.concat([replaced, ended])
-    in_python = pl.col("op").str.contains(PYTHON_OPS) & (pl.col("flavour") == "dataset")
+    in_python = pl.col("op").str.contains(PYTHON_OPS) & runs_for_data()
     if gaps.is_empty() or evidence.nodes.filter(in_python).height:  # Keras stops its workers there
         return
     gaps = gaps.filter(

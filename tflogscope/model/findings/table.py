@@ -36,6 +36,7 @@ from tflogscope.model.findings.python_code import python_findings
 from tflogscope.model.findings.recording import ending_findings, recording_findings
 from tflogscope.model.findings.serving import serving_findings
 from tflogscope.model.findings.tracing import tracing_findings
+from tflogscope.model.findings.unneeded import unneeded_findings
 from tflogscope.model.findings.unrolled import unrolled_findings
 from tflogscope.model.findings.verbose import verbose_findings
 from tflogscope.model.findings.warnings import warning_findings
@@ -208,6 +209,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from onednn_findings(evidence)
     yield from convolution_findings(evidence)
     yield from lookup_findings(evidence)
+    yield from unneeded_findings(evidence)
     yield from unrolled_findings(evidence)
     yield from verbose_findings(evidence)
     yield from warning_findings(evidence)

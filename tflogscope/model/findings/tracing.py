@@ -36,6 +36,7 @@ from tflogscope.model.common.names import of_part
 from tflogscope.model.costs.first_calls import PARTS
 from tflogscope.model.findings.changes import NOTHING, changed
 from tflogscope.model.findings.finding import Finding, claim_spans, total
+from tflogscope.model.findings.pipelines import is_batched
 from tflogscope.model.ledger.phases import traced
 from tflogscope.model.ledger.stretches import traced_time
 from tflogscope.model.pipeline import Evidence
@@ -213,7 +214,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         "defined": defined,
         "predicts": function in KERAS_PREDICT,
         "keras": function in KERAS_STEPS,
-        "batched": bool(evidence.eager["op"].str.contains("BatchDataset").any()),
+        "batched": is_batched(evidence, int(traces["at"].max() or 0)),  # type: ignore[arg-type]
     }
     for name in dict.fromkeys(name for argument in arguments for name in argument):
         values = [argument.get(name, NOTHING[1]) for argument in arguments]

@@ -18,6 +18,7 @@ _TURNS_A_VARIABLE = threshold("unrolled.least_turns_a_variable")
 _LEAST_US = threshold("unrolled.least")
 _TRACED_ONCE_US = threshold("unrolled.traced_once")
 _NUMBER = r"_\d+(/|$)"  # framework/ops.py, Graph.unique_name
+_FRAME = r"^([^<;][^;]*:\d+) (.*)$"
 _LEAVES = ("_Arg", "VarHandleOp", "VariableV2")
 
 
@@ -44,8 +45,26 @@ def unrolled_findings(evidence: Evidence) -> Iterator[Finding]:
     us = less / took * pl.col("work_us")
     claim = once.select("thread", begin="start", end="end", us=us)
     facts = {"share": loops.height / traced.height, "took": took}
-    python, at = most(loops["python"])[0], loops["at"].to_list()
+    python, at = _line_of_loop(loops), loops["at"].to_list()
     yield Finding("unrolled", python, loops.height, None, at, facts, python, [claim])
+
+
+def _line_of_loop(loops: pl.DataFrame) -> str:
+    """The line that asked for most of these nodes in the innermost function that all are from.
+
+    A loop may call others, whose lines are the nearest ones. AutoGraph calls
+    its body from its own line.
+    """
+    frame = pl.col("frame")
+    frames = loops.select(frame=pl.col("frames").str.split(";")).with_row_index("number")
+    frames = frames.with_columns(depth=pl.int_ranges(frame.list.len())).explode("frame", "depth")
+    named = {"place": frame.str.extract(_FRAME, 1), "function": frame.str.extract(_FRAME, 2)}
+    frames = frames.select("number", "depth", **named).drop_nulls()
+    of_all = pl.col("number").n_unique() == loops.height
+    shared = frames.group_by("function").agg(pl.col("depth").mean(), of_all=of_all)
+    innermost = shared.filter("of_all").sort("depth")["function"].head(1)
+    mine = frames.filter(is_among(frames["function"], innermost)).unique("number", keep="last")
+    return most(mine["place"] if mine.height else loops["python"])[0]
 
 
 def _variables(evidence: Evidence, stacks: pl.Series) -> int:

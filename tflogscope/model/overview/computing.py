@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS, PYTHON_OP
+from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS, PYTHON_OP, runs_for_data
 from tflogscope.model.ledger.phases import wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 
@@ -25,7 +25,7 @@ def computing_nodes(run: Tables) -> pl.DataFrame:
     compiled it; so is what waits, and what tf.data runs.
     """
     keys = ["function", "function_uid"]
-    data = run.functions.filter(flavour="dataset")[keys]
+    data = run.functions.filter(runs_for_data())[keys]
     nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     op = pl.col("op")
     calling = op.str.contains(CALLING_OPS).fill_null(value=True) & (op != PYTHON_OP)

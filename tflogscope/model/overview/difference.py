@@ -15,7 +15,7 @@ import polars as pl
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.figures import ranked_by, summed
+from tflogscope.model.common.figures import known_sum, ranked_by, summed
 from tflogscope.model.common.recorded import is_busy, why_not_timed
 from tflogscope.model.overview.onednn_difference import problems_of
 from tflogscope.model.overview.step_calls import later_steps
@@ -159,7 +159,7 @@ def _with_spread(
 def _modes(run: Any, time: pl.Expr, _one: str) -> pl.DataFrame:
     """Of calls the time of this run, first calls included, as `analyze` says it."""
     ops: pl.DataFrame = run.ops
-    sums = ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
+    sums = ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=known_sum(time))
     of_calls = pl.lit(run.summary.nested.steady_us, pl.Float64)
     is_call = pl.col("kind") == "call"
     return sums.with_columns(time_us=pl.when(is_call).then(of_calls).otherwise("time_us"))
@@ -167,14 +167,14 @@ def _modes(run: Any, time: pl.Expr, _one: str) -> pl.DataFrame:
 
 def _causes(run: Tables, _time: pl.Expr, one: str) -> pl.DataFrame:
     eager = run.executions.filter(mode="eager", kind="op").cast({"cause": pl.String})
-    return eager.group_by("cause").agg(executions=pl.len(), time_us=pl.col(one).sum())
+    return eager.group_by("cause").agg(executions=pl.len(), time_us=known_sum(pl.col(one)))
 
 
 def _ops(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
     ops = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
     ran = ops.group_by("op").agg(
         pl.col("executions").sum(),
-        time.sum().alias("time_us"),
+        known_sum(time).alias("time_us"),
         modes=_joined("mode"),
         kernels=_joined("kernel"),
         eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
@@ -186,7 +186,7 @@ def _ops(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
 def _functions(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
     functions = run.functions.filter(pl.col("function").is_not_null())
     called = functions.group_by(_FUNCTION).agg(
-        time.sum().alias("time_us"),
+        known_sum(time).alias("time_us"),
         executions=pl.col("calls").sum(),
         traces=pl.len(),
         rewritten=pl.col("rewritten_nodes").sum(),
@@ -200,7 +200,7 @@ def _nodes(run: Tables, time: pl.Expr, one: str) -> pl.DataFrame:
         .group_by("function", "node")
         .agg(
             pl.col("executions").sum(),
-            time.sum().alias("time_us"),
+            known_sum(time).alias("time_us"),
             op=pl.col("op").first(),
             kernels=_joined("kernel"),
             reasons=_joined("reason"),

@@ -23,7 +23,7 @@ from tflogscope.model.common.figures import (
     whole_of,
 )
 from tflogscope.model.common.frames import looked_up
-from tflogscope.model.common.names import MERGED
+from tflogscope.model.common.names import MERGED, runs_for_data
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import command_of
 from tflogscope.model.common.sentences import rows
@@ -190,6 +190,8 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     serves = bool(threads_of_service(summary.functions))
     most = {} if serves else _making(run)
     others, compute = most | _waiting(run), _compute(run)
+    if "waited" in others and not facts.get("change"):
+        facts["change"] = changes.get("input-bound")
     # Between requests the threads of a service wait, which is Python's time in the table.
     if not (others or serves or summary.lead) and (own := _in_python(run)):
         return {**facts, **own, "off": None}
@@ -260,7 +262,7 @@ def _compute(run: Tables) -> dict[str, Any]:
     where = {name: first[name] for name in ("python", "function") if first["us"] > total_us / 2}
     if any(where.values()):
         where["mostly"] = spoken(first["us"]) != spoken(total_us)
-    of_data = run.functions.filter(flavour="dataset")[_FUNCTION]
+    of_data = run.functions.filter(runs_for_data())[_FUNCTION]
     data = run.nodes.join(of_data, on=_FUNCTION, how="semi", nulls_equal=True)
     waits = run.nodes.filter(wait_of(pl.col("op")).is_not_null())
     besides = {
@@ -294,12 +296,16 @@ def busiest_sentence(run: Tables, compute: float) -> str:
 
 
 def _making(run: Tables) -> dict[str, Any]:
-    """What functions take before they run, once, if it is much, and more than the loops take."""
+    """What functions take before they run, once, if it is much, and more than what they take then.
+
+    A function that is called a few times is in no loop.
+    """
     phases = looked_up(run.time, run.repeated, "phase").fill_null(0)
     made = phases.filter(pl.col("phase").is_in(MAKING))
     at_first = float(made.select((pl.col("wall_us") - pl.col("repeats_us")).sum()).item())
     loops = float(phases["repeats_us"].sum())
-    if at_first <= max(loops, _WAITED_FOR):
+    ran = float(phases.filter(phase="compute")["wall_us"].sum())
+    if at_first <= max(loops, ran, _WAITED_FOR):
         return {}
     xla = made.filter(pl.col("wall_us") > 0, phase="xla").height
     making = {"time": at_first, "loops": loops or None, "phases": {"xla": xla}}

@@ -188,9 +188,9 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> E
 def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     """How much the log slowed the run; None where it doesn't say what its records cost.
 
-    `function` is the one whose calls took longest, None: none was called twice; `later_us` and
-    `duration_us` are the medians of its later calls without the log and as printed. `logged_us` is
-    what writing the log took of `wall_us`, the whole run (`time`, the table), or the time of so
+    `function` is the one of whose traces one took longest, None: none was called twice; `later_us`
+    and `duration_us` are the medians of its later calls without the log and as printed. `logged_us`
+    is what writing the log took of `wall_us`, the whole run (`time`, the table), or the time of so
     many `threads` that serve (0: none does). `calibrated`: its times are those of a run without a
     log (`record --calibrate`).
     """
@@ -210,15 +210,16 @@ def slowed_facts(of: Evidence, run: Tables) -> Entry | None:
     printed = pl.col("work_us") + pl.col("log")
     per = (
         later.lazy()
-        .group_by("function")
+        .group_by("name")
         .agg(
+            pl.col("function").first(),
             printed=printed.sum(),
             later_us=rounded(pl.col("work_us").median()),
             duration_us=rounded(printed.median()),
-            clock=of.costs.clock("name").median(),
         )
+        .with_columns(clock=of.costs.clock("name"))
     )
-    per = per.sort("printed", "function", descending=[True, False])
+    per = per.sort("printed", "name", descending=[True, False])
     most = per.head(1).collect().row(0, named=True)
     return Entry(
         function=most["function"],

@@ -128,6 +128,12 @@ def read_activity(
         replace(_lane(group, name, part, edges, traced), name=shown_name)
         for (group, name, part), shown_name in zip([*before, *named], shown_names, strict=True)
     ]
+    # A function that another one calls is traced within it.
+    of_tracing = ("", SHORT_KINDS["tracing"])
+    lanes = [
+        replace(lane, total_us=lane.busy_time) if lane.kind == of_tracing else lane
+        for lane in lanes
+    ]
     if inner.height:
         lanes.append(_primitives(run, inner, edges))
     all_ = pl.concat([shown.select(_TIMES), inner.select(_TIMES)])
