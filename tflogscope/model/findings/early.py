@@ -6,6 +6,7 @@ import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import is_among, only, rows
+from tflogscope.model.common.names import NEXT
 from tflogscope.model.findings.pipelines import is_batched
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.pipeline import Evidence
@@ -38,10 +39,13 @@ def early_ops(evidence: Evidence) -> pl.DataFrame:
 def adapt_ops(evidence: Evidence) -> pl.DataFrame:
     """Ops that a layer's `adapt` asked for once for each element, of data that are not batched.
 
-    No other loop of Keras asks for an op so often between two calls of functions.
+    No other loop of Keras asks for an op between two elements and calls no function meanwhile.
     """
     own = evidence.placed.filter(pl.col("rule") == _KERAS_OWN, "own")
     session = evidence.calls["at"].sort().search_sorted(own["at"])
-    own = own.with_columns(pl.Series("session", session))
-    own = own.filter(pl.len().over("op", "session") >= _LEAST_TURNS)
+    gets = evidence.placed.filter(pl.col("op").str.contains(NEXT))["at"].sort()
+    element = pl.Series("element", gets.search_sorted(own["at"]))
+    own = own.with_columns(pl.Series("session", session), element)
+    turns = pl.col("element").n_unique().over("op", "session")
+    own = own.filter(turns >= _LEAST_TURNS)
     return own.clear() if own.height and is_batched(evidence, own["at"][0]) else own

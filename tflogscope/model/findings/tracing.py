@@ -75,15 +75,19 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     # TensorFlow counts by the code of a function, which several functions may share.
     warnings, keys = retrace_warnings(evidence.events), ["at", "function"]
     warned = rows(firsts["python_function"], last_before(warnings[keys], firsts[keys]))
-    for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
-        "python_function"
-    ):
+    again = firsts.filter(pl.col("python_function").is_duplicated())
+    alike = pl.col("python_function").n_unique().over("function") > 1
+    numbered = pl.format(
+        "{}_{}", "function", pl.col("function_uid").first().over("python_function")
+    )
+    again = again.with_columns(subject=pl.when(alike).then(numbered).otherwise("function"))
+    for traces in again.partition_by("python_function"):
         why = _recorded(evidence, traces) or _difference(evidence.nodes, traces)
         if why.pop("of_library", False):
             continue
-        function = str(traces["function"][0])
         count = int((warned == traces["python_function"][0]).sum())
-        yield _again(evidence, traces, function, {**why, "why": why, "warnings": count})
+        subject = str(traces["subject"][0])
+        yield _again(evidence, traces, subject, {**why, "why": why, "warnings": count})
 
 
 def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:

@@ -8,21 +8,33 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.frames import is_among, row_with, where
-from tflogscope.model.common.names import MAKE_ITERATOR, PRODUCTS, UPDATES, runs_for_data
+from tflogscope.model.common.frames import holds, is_among, row_with, where
+from tflogscope.model.common.names import (
+    MAKE_ITERATOR,
+    PRODUCTS,
+    PYTHON_OPS,
+    UPDATES,
+    runs_for_data,
+)
 from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
 from tflogscope.model.findings.lookups import TURNED, read_edges
-from tflogscope.model.pipeline import Evidence
+from tflogscope.model.findings.pipelines import rebuilt
+from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
-_WORTH = threshold("unneeded.worth")
+_WORTH, _KEPT = threshold("unneeded.worth"), threshold("unneeded.kept_share")
 # python/eager/backprop.py, _gradient_function: in front of the name of the op that it is of.
 _OF_OP, _GRADIENT = r"gradient_tape/(.+)/[^/]+$", "gradient_tape/"
 _INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
 _OF_LAYER = r"^([^/]+/[^/]+)/"
 _WEIGHTS = "BackpropFilter"
+# python/ops/math_grad.py, _MatMulGrad: of a product of two turned factors both gradients are such.
+_BOTH_TURNED = r"\b(?:transpose_b|adj_y)=true"
 _SORT, _SORTED = "TopKV2", r"(?:^|/)(?:arg)?sort/TopKV2(?:_\d+)?$"
-_PARTS = ("StridedSlice", "Slice")
+_PARTS = ("StridedSlice", "Slice")  # their third input is where each dimension ends, or how long
+_VALUES = r"values: ([\d ]+)>"
+_ASSIGNS = "AssignVariableOp"
 
 
 def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -47,7 +59,9 @@ def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     same, op = ["name", "of"], pl.col("op")
     second = nodes.filter(pl.col("of").str.contains(_GRADIENT))["name"]
     products = nodes.filter(op.str.contains(PRODUCTS), ~pl.col("name").is_in(second.implode()))
-    by_weights = op.str.contains(_WEIGHTS) | pl.col("attributes").str.contains(TURNED)
+    attributes = pl.col("attributes")
+    by_weights = attributes.str.contains(TURNED) & ~attributes.str.contains(_BOTH_TURNED)
+    by_weights |= op.str.contains(_WEIGHTS)
     passes = products.filter(by_weights).group_by(same).agg(passes=pl.len())
     again = products.join(passes.filter(pl.col("passes") > 1), on=same)
     again = again.with_columns(less=pl.col("us") * (1 - 1 / pl.col("passes")))
@@ -60,25 +74,38 @@ def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
 def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     """Layers without a gradient, in the step of a function that has some, epoch after epoch.
 
-    What they read is not updated, and no random op changes what they get, but for its order.
+    What they read is not updated, in the step or (as target networks are) elsewhere, and all epochs
+    have the same data, as far as the log shows: no random op changes them, but for their order, no
+    Python code makes them, and the pipeline is built once.
     """
-    random = pl.col("op").str.contains("Random") & ~pl.col("op").str.contains("Shuffle")
-    if evidence.nodes.filter(random & runs_for_data()).height:
+    op, assigns = pl.col("op"), pl.col("op") == _ASSIGNS
+    random = op.str.contains("Random") & ~op.str.contains("Shuffle")
+    varies = (random | op.str.contains(PYTHON_OPS)) & runs_for_data()
+    by_program = (pl.col("rule") == NEW_VALUE) & ~pl.col("before_calls")
+    if evidence.nodes.filter(varies).height or evidence.placed.filter(by_program).height:
         return
-    made = evidence.eager.filter(op=MAKE_ITERATOR)["at"].sort()
+    if rebuilt(evidence):
+        return
+    # Those of Keras assign metrics.
+    elsewhere = nodes.filter(
+        assigns, pl.col("executions") > 1, ~pl.col("function").is_in(KERAS_STEPS)
+    )
+    made, name = evidence.eager.filter(op=MAKE_ITERATOR)["at"].sort(), pl.col("name")
     for step in nodes.partition_by("name"):
-        if step["of"].count() == 0 or step.filter(pl.col("op").str.contains(UPDATES)).is_empty():
+        updates = step.filter(op.str.contains(UPDATES))
+        others = elsewhere.filter(name != step["name"][0])
+        if step["of"].count() == 0 or updates.is_empty() or others.height:
             continue
         if step.filter(random & ~pl.col("path").str.contains("(?i)dropout")).height:
             continue
         layer = pl.coalesce("of", "path").str.extract(_OF_LAYER, 1).alias("layer")
         layers = step.with_columns(layer).drop_nulls("layer")
-        product = pl.col("op").str.contains(PRODUCTS)
+        product = op.str.contains(PRODUCTS)
         frozen = (product.any() & pl.col("of").is_null().all()).over("layer")
         mine = layers.filter(frozen & pl.col("path").str.starts_with(pl.col("layer")))
         resource = pl.col("inputs").str.extract(r"^([^,]+)")
-        updated = step.filter(pl.col("op").str.contains(UPDATES)).select(resource).to_series()
-        calls = evidence.calls.filter(name=step["name"][0])["at"]
+        updated = updates.select(resource).to_series()
+        calls = evidence.calls.filter(name == step["name"][0])["at"]
         epochs = pl.Series(made.search_sorted(calls)).n_unique()
         if epochs < 2 or is_among(mine.select(resource).to_series(), updated).any():
             continue
@@ -88,19 +115,25 @@ def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _sorts(evidence: Evidence) -> Iterator[Finding]:
-    """Sorts of all, of which only slices are taken.
+    """Sorts of all, of which only slices of a few are taken.
 
     python/ops/sort_ops.py: tf.sort and tf.argsort are tf.math.top_k of as many as there are.
     """
-    edges = read_edges(evidence, _SORT)
-    sorts = edges.filter(pl.col("op") == _SORT, pl.col("node").str.contains(_SORTED), place=0)
-    sorts = sorts.with_columns(of="node", less="us")
-    taken = edges.select("name", node="source", by="op").unique()
-    others = taken.filter(~pl.col("by").is_in(_PARTS))
-    sorts = sorts.join(taken, on=["name", "node"], how="semi")
-    sorts = sorts.join(others, on=["name", "node"], how="anti")
-    if _is_much(sorts["us"], edges.unique(["name", "node"])["us"]):
-        yield _finding("sorted-slice", evidence, sorts, {})
+    edges, op, same = read_edges(evidence, _SORT), pl.col("op"), ["name", "node"]
+    sorts = edges.filter(op == _SORT, pl.col("node").str.contains(_SORTED), place=1)
+    numbers = pl.col("attributes").str.extract(_VALUES, 1).str.split(" ")
+    ends = edges.select("name", source="node", stop=numbers.cast(pl.List(pl.Int64)).list.max())
+    parts = edges.filter(op.is_in(_PARTS), place=2).drop_nulls("source")
+    parts = parts.join(ends.drop_nulls("stop").unique(), on=["name", "source"])
+    taken = edges.select("name", by="node", node="source").unique()
+    taken = taken.join(sorts.select(*same, "size"), on=same)
+    taken = taken.join(parts.select("name", "stop", by="node"), on=["name", "by"], how="left")
+    few = holds(taken["stop"] <= _KEPT * taken["size"]) & (taken["stop"] > 0)
+    kept = taken.with_columns(few=few).group_by(same).agg(pl.col("few").all(), pl.max("stop"))
+    mine = sorts.join(kept.filter("few"), on=same).with_columns(of="node", less="us")
+    if _is_much(mine["us"], edges.unique(same)["us"]):
+        facts = {"all": mine["size"].max(), "kept": mine["stop"].max()}
+        yield _finding("sorted-slice", evidence, mine, facts)
 
 
 def _is_much(part: pl.Series, whole: pl.Series) -> bool:
