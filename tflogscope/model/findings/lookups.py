@@ -23,7 +23,7 @@ _GATHER_ROWS = threshold("one-hot-product.gather_rows")
 _WORTH = threshold("unneeded.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
-_NUMBER = r":(\d+)$"
+_NUMBER = r":(\d{1,9})$"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
 TURNED = r"\b(?:transpose_a|adj_x)=true"
 # In `bsv,vd->bsd` numbers along the last axis of the vectors are those of rows, which are summed.

@@ -122,7 +122,8 @@ def _sorts(evidence: Evidence) -> Iterator[Finding]:
     edges, op, same = read_edges(evidence, _SORT), pl.col("op"), ["name", "node"]
     sorts = edges.filter(op == _SORT, pl.col("node").str.contains(_SORTED), place=1)
     numbers = pl.col("attributes").str.extract(_VALUES, 1).str.split(" ")
-    ends = edges.select("name", source="node", stop=numbers.cast(pl.List(pl.Int64)).list.max())
+    stop = numbers.cast(pl.List(pl.Int64), strict=False).list.max()
+    ends = edges.select("name", source="node", stop=stop)
     parts = edges.filter(op.is_in(_PARTS), place=2).drop_nulls("source")
     parts = parts.join(ends.drop_nulls("stop").unique(), on=["name", "source"])
     taken = edges.select("name", by="node", node="source").unique()

@@ -52,8 +52,7 @@ def unrolled_findings(evidence: Evidence) -> Iterator[Finding]:
 def _line_of_loop(loops: pl.DataFrame) -> str:
     """The line that asked for most of these nodes in the innermost function that all are from.
 
-    A loop may call others, whose lines are the nearest ones. AutoGraph calls
-    its body from its own line.
+    A loop may call others, whose lines are the nearest ones. AutoGraph calls its body from its own.
     """
     frame = pl.col("frame")
     frames = loops.select(frame=pl.col("frames").str.split(";")).with_row_index("number")
@@ -62,7 +61,7 @@ def _line_of_loop(loops: pl.DataFrame) -> str:
     frames = frames.select("number", "depth", **named).drop_nulls()
     of_all = pl.col("number").n_unique() == loops.height
     shared = frames.group_by("function").agg(pl.col("depth").mean(), of_all=of_all)
-    innermost = shared.filter("of_all").sort("depth")["function"].head(1)
+    innermost = shared.filter("of_all").sort("depth", "function")["function"].head(1)
     mine = frames.filter(is_among(frames["function"], innermost)).unique("number", keep="last")
     return most(mine["place"] if mine.height else loops["python"])[0]
 
