@@ -352,6 +352,12 @@ def _time_of_stack_traces(evidence: Evidence, calls: pl.Series) -> float:
     return float(traces["took"].filter(is_among(traces["around"], calls)).sum())
 
 
+def _without(finding: Finding, spans: pl.DataFrame, **facts: Any) -> Finding:
+    """The same finding, of spans that its fix leaves out, with the Python code before each."""
+    claim = claim_spans(spans, gap=pl.min_horizontal("gap", "most_gap"), op=pl.lit(None))
+    return finding._replace(facts={**finding.facts, "saved": None, **facts}, claims=[claim])
+
+
 def _adapted(evidence: Evidence, ops: pl.DataFrame) -> Finding:
     """What a layer's `adapt` asks for; for a batch it is one run of the same ops."""
     finding = _ran(evidence, "eager-steady-state", "adapt", ops, adapt=True)
@@ -359,8 +365,7 @@ def _adapted(evidence: Evidence, ops: pl.DataFrame) -> Finding:
         return finding
     mine = pl.col("at").is_between(ops["at"].min(), ops["at"].max()) & ~pl.col("is_call")
     spans = evidence.spans.filter(mine & ~pl.col("op").str.contains(NEXT))
-    claims = [claim_spans(spans, gap=pl.min_horizontal("gap", "most_gap"), op=pl.lit(None))]
-    return finding._replace(facts={**finding.facts, "saved": None}, claims=claims)
+    return _without(finding, spans)
 
 
 def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFrame) -> Finding:
@@ -393,9 +398,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
     if indexed.height >= max(_INDEXED * ops.height, LEAST * calls):
         at = _with_reads(evidence, indexed)
         spans = only(evidence.spans, is_among(evidence.spans["at"], at))
-        gap = pl.min_horizontal("gap", "most_gap")
-        facts = {**finding.facts, "saved": None, "indexed": True}
-        return finding._replace(facts=facts, claims=[claim_spans(spans, gap=gap, op=pl.lit(None))])
+        return _without(finding, spans, indexed=True)
     if stake.is_empty():
         return finding
     # With the Python code around them; of callbacks all that they do.
