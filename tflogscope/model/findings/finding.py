@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.grammar.thresholds import threshold
-from tflogscope.model.common.frames import Integers, is_among, only
+from tflogscope.model.common.frames import Integers, is_among, only, row_with, where
 from tflogscope.model.common.intervals import covered
 from tflogscope.model.common.names import MERGED
 from tflogscope.model.common.origin import command_of
@@ -101,6 +101,13 @@ def claim_nodes(
     if not less or claim.is_empty():
         return less or None, []
     return less, [claim.with_columns(us=less * pl.col("us") / pl.col("us").sum())]
+
+
+def definitions_of(evidence: Evidence, nodes: pl.DataFrame) -> Integers:
+    """The rows of definitions that are of these nodes: node, inputs, attributes."""
+    same = ["node", "inputs", "attributes"]
+    definitions = evidence.executions.runs.definitions[same]
+    return where(pl.Series(row_with(definitions, nodes[same]) >= 0))
 
 
 def waited_for(ran: pl.DataFrame) -> float:

@@ -9,9 +9,9 @@ import polars as pl
 from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.frames import holds, row_with, where
+from tflogscope.model.common.frames import holds
 from tflogscope.model.common.names import PRODUCTS, UPDATES
-from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
+from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
 from tflogscope.model.pipeline import Evidence
 
 _THROUGH = ("Reshape", "Cast", "Identity", "ExpandDims", "Squeeze")
@@ -20,14 +20,14 @@ _SCATTERED, _EACH = "UnsortedSegmentSum", "IdentityN"
 _ELEMENTWISE, _GATHERS, _COMPUTES = map(ops_of, ("elementwise", "gather", "computes-table"))
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
-_WORTH = threshold("unneeded.worth")
+_WORTH = threshold("loop-overhead.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
 _NUMBER = r":(\d{1,9})$"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
 TURNED = r"\b(?:transpose_a|adj_x)=true"
 # In `bsv,vd->bsd` numbers along the last axis of the vectors are those of rows, which are summed.
-_INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
+INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
 _EQUATION = r'equation="[^",]*(\w),[^">]*->([^"]*)"'
 
 
@@ -153,10 +153,9 @@ def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> bool:
 def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataFrame) -> Finding:
     """A finding of nodes that would take so many µs (`less`) less; `shown` are those to name."""
     found = found.unique(["name", "node"])
-    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
-    mine = where(pl.Series(row_with(definitions[same], found[same]) >= 0))
+    mine = definitions_of(evidence, found)
     time, claims = claim_nodes(evidence, mine, float(found["less"].sum()))
-    names = most(shown["node"].str.replace(_INLINED, ""))
+    names = most(shown["node"].str.replace(INLINED, ""))
     facts = {"took": total(found["us"]), "names": names, "rows": shown["size"].max()}
     at = shown["ran_at"].to_list()
     return Finding(name, names[0], shown.height, time, at, facts, claims=claims)

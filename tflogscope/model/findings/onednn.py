@@ -23,6 +23,7 @@ from tflogscope.model.findings.finding import (
     Finding,
     claim_in_calls,
     claim_nodes,
+    definitions_of,
     line_that_sets,
     most,
     total,
@@ -353,10 +354,8 @@ def _bfloat16_by_eigen(evidence: Evidence) -> Iterator[Finding]:
     if nodes.is_empty() or not isa or re.search(_HAS_BFLOAT16, isa):
         return
     took, runs = (float(nodes[column].sum()) for column in (ranked_by(nodes), "executions"))
-    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
-    mine = where(pl.Series(row_with(definitions[same], nodes[same]) >= 0))
     less = _OF_EIGEN * max(took - _EIGEN_US * runs, 0.0)
-    time, claims = claim_nodes(evidence, mine, less)
+    time, claims = claim_nodes(evidence, definitions_of(evidence, nodes), less)
     facts = {"ops": most(nodes["op"]), "runs": int(runs), "took": took, "leads": True}
     at, python = nodes["ran_at"].to_list(), _busiest_line(evidence, nodes)
     yield Finding(

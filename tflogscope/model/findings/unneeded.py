@@ -10,7 +10,7 @@ import polars as pl
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.frames import holds, is_among, row_with, where
+from tflogscope.model.common.frames import holds, is_among
 from tflogscope.model.common.names import (
     MAKE_ITERATOR,
     PRODUCTS,
@@ -18,15 +18,14 @@ from tflogscope.model.common.names import (
     UPDATES,
     runs_for_data,
 )
-from tflogscope.model.findings.finding import Finding, claim_nodes, most, total
-from tflogscope.model.findings.lookups import TURNED, read_edges
+from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
+from tflogscope.model.findings.lookups import INLINED, TURNED, read_edges
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
-_WORTH, _KEPT = threshold("unneeded.worth"), threshold("unneeded.kept_share")
+_WORTH, _KEPT = threshold("loop-overhead.worth"), threshold("sorted-slice.kept_share")
 # python/eager/backprop.py, _gradient_function: in front of the name of the op that it is of.
 _OF_OP, _GRADIENT = r"gradient_tape/(.+)/[^/]+$", "gradient_tape/"
-_INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
 _OF_LAYER = r"^([^/]+/[^/]+)/"
 _WEIGHTS = "BackpropFilter"
 # python/ops/math_grad.py, _MatMulGrad: of a product of two turned factors both gradients are such.
@@ -41,7 +40,7 @@ def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
     """Gradients of one op taken several times, frozen layers in each epoch, sorts cut short."""
     nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
     nodes = nodes.drop_nulls("name").filter(~runs_for_data())
-    nodes = nodes.with_columns(path=pl.col("node").str.replace(_INLINED, ""))
+    nodes = nodes.with_columns(path=pl.col("node").str.replace(INLINED, ""))
     nodes = nodes.with_columns(of=pl.col("path").str.extract(_OF_OP, 1))
     if nodes["of"].count():
         yield from _gradients(evidence, nodes)
@@ -145,8 +144,7 @@ def _finding(
     name: str, evidence: Evidence, mine: pl.DataFrame, facts: Mapping[str, Any]
 ) -> Finding:
     """A finding of nodes that would take so many µs (`less`) less; `of` is what they are of."""
-    definitions, same = evidence.executions.runs.definitions, ["node", "inputs", "attributes"]
-    own = where(pl.Series(row_with(definitions[same], mine[same]) >= 0))
+    own = definitions_of(evidence, mine)
     time, claims = claim_nodes(evidence, own, float(mine["less"].sum()))
     function = str(mine["function"][0])
     facts = {**facts, "took": total(mine["us"]), "names": most(mine["of"])}
