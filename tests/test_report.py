@@ -9,6 +9,7 @@ import json
 import os
 import re
 import runpy
+import zlib
 from datetime import UTC, datetime
 from html import escape
 from html.parser import HTMLParser
@@ -322,6 +323,9 @@ def test_a_line_of_the_program_is_that_of_the_file_that_ran(
     earlier = {"started": datetime.fromtimestamp(program.stat().st_mtime - 2, UTC).isoformat()}
     assert source_text("train.py:2", later) == "step(<b>)"
     assert source_text("train.py:2", earlier) is None  # it was changed since
+    sums = {"train.py": zlib.crc32(program.read_bytes())}
+    assert source_text("train.py:2", later | {"sources": sums}) == "step(<b>)"
+    assert source_text("train.py:2", later | {"sources": {"train.py": 1}}) is None  # another file
     (tmp_path / "secret.txt").write_text("secret\n")
     (tmp_path.parent / "other.py").write_text("secret\n")
     (tmp_path / "link.py").symlink_to(tmp_path.parent / "other.py")

@@ -10,6 +10,7 @@ import re
 import subprocess
 import tempfile
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -101,7 +102,8 @@ def header_line(
     of TensorFlow, oneDNN, OpenMP, XLA, Keras, plug-ins and ranks), `lines` (whether the program is
     asked for its own), `started` (ISO 8601, with the
     zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
-    (those that oneDNN asks for), `calibrated` (of `calibrated`; only if there is any).
+    (those that oneDNN asks for), `sources` (CRC-32 of the program's file, by its name in the
+    command), `calibrated` (of `calibrated`; only if there is any).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
@@ -115,12 +117,24 @@ def header_line(
         "system": platform.platform(),
         "cpus": os.cpu_count(),
         **_processor(),
+        "sources": _sources(command),
         **({"calibrated": dict(calibrated)} if calibrated else {}),
     }
     text = json.dumps(facts, ensure_ascii=True, separators=(",", ":"))
     # A command may quote a log. Without spaces and markers nothing in it looks like a record.
     text = text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")
     return f"{MARK}{text}\n".encode("ascii")
+
+
+def _sources(command: Sequence[str]) -> dict[str, int]:
+    """What is in the files of Python below the current folder that a command names."""
+    sources: dict[str, int] = {}
+    for word in command:
+        name, path = os.path.normpath(word), Path(word)
+        if path.suffix == ".py" and not path.is_absolute() and not name.startswith(".."):
+            with contextlib.suppress(OSError, ValueError):
+                sources[name] = zlib.crc32(path.read_bytes())
+    return sources
 
 
 def _moment(seconds: float) -> str:

@@ -191,7 +191,7 @@ def _time_of(counted: Entry) -> float | None:
 # ---- ops -----------------------------------------------------------------------------------------
 
 _MODES = (
-    "Calls: wall time; others: summed over threads. First runs and outliers count as typical runs."
+    "Calls: wall time; others: summed over threads. First runs and outliers count at typical time."
 )
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
@@ -219,8 +219,7 @@ def ops_section(run: Run, room: doc.Room, most: int = _OPS_SHOWN) -> doc.Node:
     )
     brief: list[doc.Node] = [doc.Table(columns, by_type)]
     if timed:
-        of = "Times of ops and lines" if facts.lines.height else "Op times"
-        brief.append(doc.Paragraph(f"{of} {'; '.join(_bases(run, by_type))}."))
+        brief.append(doc.Paragraph(" ".join(_bases(run, by_type))))
 
     def full() -> Sequence[doc.Node]:
         # Not of calls: their nodes have rows of their own.
@@ -240,12 +239,12 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        yield "are summed over threads"
+        yield "Times are summed over threads."
         if us >= 1:
-            less = f"{duration(us)} less than they took"
-            yield f"first runs and outliers count as typical runs, {less}"
+            out = f"which leaves out {duration(us)}"
+            yield f"First runs and outliers are counted at the typical time, {out}."
     else:
-        yield "are summed over threads, with logging overhead"
+        yield "Times are summed over threads, with logging overhead."
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     running = [name for name in names if re.match(RUNNING_OPS, name)]
     waiting = [name for name in names if re.match(NEXT, name)]
@@ -257,7 +256,7 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     includes = (running, "what runs inside"), (waiting, "wait time"), (making, "graph optimization")
     for ops_, what in includes:
         if ops_:
-            yield f"{', '.join(ops_)} {'includes' if len(ops_) == 1 else 'include'} {what}"
+            yield f"{', '.join(ops_)} {'includes' if len(ops_) == 1 else 'include'} {what}."
 
 
 def _op_type(op: doc.Row) -> doc.Row:

@@ -59,7 +59,8 @@ def verdict(facts: Facts) -> str:
             parts.append(count_of(count, "new finding") if change == "new" else gone)
     if facts["problems"] and _is_timed(facts):
         parts.insert(0, _time_sentence(facts["problems"]))
-    parts = parts or ["ops, kernels or times changed" if changes else "nothing changed"]
+    nothing = "nothing else changed" if facts["busy"] or facts["simulated"] else "nothing changed"
+    parts = parts or ["ops, kernels or times changed" if changes else nothing]
     text = "; ".join(parts)
     # A function's name stays as it is.
     text = f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."

@@ -24,7 +24,7 @@ Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "
 NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops (all threads)",
-    ("eager", "call"): "tf.function calls (incl. nodes)",
+    ("eager", "call"): "tf.function calls",
     ("graph", "op"): "op nodes (all threads)",
     ("graph", "plumbing"): "transfer nodes (_Arg, _Send, …)",
     ("graph", "folding"): "constant folding",

@@ -143,7 +143,8 @@ def _time_at_pace(counted: Facts) -> str:
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
-    return f" ({duration(steady)}, plus {duration(work - steady)} of first runs and outliers)"
+    more = f"plus {duration(work - steady)} in first runs and outliers"
+    return f" ({duration(steady)} at the typical time, {more})"
 
 
 def _first_known(counted: Facts) -> float | None:

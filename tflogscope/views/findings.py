@@ -210,5 +210,5 @@ def _example(example: Entry, *, several: bool) -> Row:
         row["eager"] = same if first == last else ("eager: log lines ", first, "–", last)
     if example.graph_line:
         line = doc.Line(example.graph_line, example.source)
-        row["graph"] = "graph: log line ", line, " on"
+        row["graph"] = "graph: from log line ", line
     return row | {"source": example.source if several else None}

@@ -75,12 +75,13 @@ def _kernels(facts: Summary) -> Iterator[doc.Fact]:
         here = rewrites.filter(pl.col("by") == by)
         if here.height:
             entries = [
-                f"{to_op} {count:,}" for to_op, count in here.select("to_op", "count").rows()
+                f"{to_op} ({count:,})" for to_op, count in here.select("to_op", "count").rows()
             ]
             yield doc.Fact(label, f"{here['count'].sum():,} {words}: ", entries)
             label = ""
     if phantoms := rewrites["never_ran"].sum():
-        text = f"{phantoms:,} of these never ran: their function was instantiated but not called"
+        of = f"{phantoms:,} of these {rewrites['count'].sum():,} never ran"
+        text = f"{of}: the functions they are in were instantiated but not called"
         yield doc.Fact("", text)
 
 
@@ -194,7 +195,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "distinct shape")
-        text = f"{once} on average, later runs {later} ({count} that ran again)"
+        text = f"{once} on average, later runs {later} ({count} that ran more than once)"
         yield doc.Fact("first run", text)
 
 

@@ -1,4 +1,4 @@
-"""A layer learns its words from a dataset of texts: one by one, or in `batches`."""
+"""A layer learns its words from a dataset of texts: one by one, in `pairs`, or in `batches`."""
 
 import sys
 
@@ -7,4 +7,5 @@ import tensorflow as tf
 
 texts = tf.data.Dataset.from_tensor_slices([f"word{i} and word{i % 7}" for i in range(120)])
 layer = keras.layers.TextVectorization(max_tokens=50, output_sequence_length=4)
-layer.adapt(texts.batch(32) if sys.argv[1] == "batches" else texts)
+sizes = {"batches": 32, "pairs": 2}
+layer.adapt(texts.batch(sizes[sys.argv[1]]) if sys.argv[1] in sizes else texts)

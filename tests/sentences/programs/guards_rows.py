@@ -1,10 +1,14 @@
-"""SGD over a table of 40,000 rows, whose gradient is kept finite: all of it, or its `rows`."""
+"""SGD over a table of 40,000 rows, whose gradient is kept finite: all of it, or its `rows`.
+
+`added` adds up gradients first.
+"""
 
 import sys
 
 import tensorflow as tf
 
 table = tf.Variable(tf.random.normal((40_000, 32)))
+added = tf.Variable(tf.zeros((40_000, 32)))
 
 
 def finite(x):
@@ -16,7 +20,9 @@ def step(ids):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(tf.gather(table, ids)))
     gradient = tape.gradient(loss, table)
-    if sys.argv[1] == "rows":
+    if sys.argv[1] == "added":
+        added.assign_add(gradient)
+    elif sys.argv[1] == "rows":
         rows = finite(gradient.values)
         table.scatter_sub(tf.IndexedSlices(0.1 * rows, gradient.indices))
     else:

@@ -73,6 +73,10 @@ PLUMBING_OPS = (
     "_HostRecv",
 )
 PLUMBING_NODES = ("_SOURCE", "_SINK")
+# core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
+# not lowered (functional_ops.cc) runs a function for each iteration.
+LOOP_OPS = ("NextIteration", "While", "StatelessWhile")
+CONTROL_OPS = (*LOOP_OPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
 
 
 def is_function(name: pl.Expr) -> pl.Expr:

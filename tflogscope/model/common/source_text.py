@@ -2,11 +2,13 @@
 
 The log has places, no text. A log is text from anywhere, so it can't have just any file read: only
 one of Python below the current folder counts, and only if it is older than the recording.
+Of the program's own file `record` wrote the checksum.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -60,15 +62,29 @@ def why_unread(file: str, recorded_as: Mapping[str, Any] | None) -> str | None:
     try:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
-        if not path.resolve().is_relative_to(Path.cwd()):
-            return "the file is outside the current directory"
+        is_inside = path.resolve().is_relative_to(Path.cwd())
     except OSError:
-        return "the file is outside the current directory"
+        is_inside = False
     except ValueError:
         return "the log doesn't say when the program started"
+    if not is_inside:
+        return "the file is outside the current directory"
     if not about.st_mtime < before:
         return "the file is newer than the recording"
-    return "the file is too large" if about.st_size > _LARGEST else None
+    if about.st_size > _LARGEST:
+        return "the file is too large"
+    return None if _is_as_recorded(path, recorded_as) else "the file is not the one that ran"
+
+
+def _is_as_recorded(path: Path, recorded_as: Mapping[str, Any] | None) -> bool:
+    """Whether a file has what `record` says of it; where it says nothing, the date decides."""
+    sources = (recorded_as or {}).get("sources")
+    if not isinstance(sources, Mapping) or str(path) not in sources:
+        return True
+    try:
+        return bool(zlib.crc32(path.read_bytes()) == sources[str(path)])
+    except OSError:
+        return False
 
 
 def _lines(file: str, recorded_as: Mapping[str, Any] | None) -> list[str]:

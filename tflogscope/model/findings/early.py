@@ -7,7 +7,6 @@ import polars as pl
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import is_among, only, rows
 from tflogscope.model.common.names import NEXT
-from tflogscope.model.findings.pipelines import is_batched
 from tflogscope.model.ledger.stretches import read_stretches
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.unexpected import is_unexpected
@@ -37,7 +36,7 @@ def early_ops(evidence: Evidence) -> pl.DataFrame:
 
 
 def adapt_ops(evidence: Evidence) -> pl.DataFrame:
-    """Ops that a layer's `adapt` asked for once for each element, of data that are not batched.
+    """Ops that a layer's `adapt` asked for once for each element of its data, or each batch.
 
     No other loop of Keras asks for an op between two elements and calls no function meanwhile.
     """
@@ -47,5 +46,4 @@ def adapt_ops(evidence: Evidence) -> pl.DataFrame:
     element = pl.Series("element", gets.search_sorted(own["at"]))
     own = own.with_columns(pl.Series("session", session), element)
     turns = pl.col("element").n_unique().over("op", "session")
-    own = own.filter(turns >= _LEAST_TURNS)
-    return own.clear() if own.height and is_batched(evidence, own["at"][0]) else own
+    return own.filter(turns >= _LEAST_TURNS)

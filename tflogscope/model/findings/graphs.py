@@ -14,7 +14,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.calls.processes import several_processes
 from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
-from tflogscope.model.common.names import PRODUCTS, PYTHON_OPS, UPDATES
+from tflogscope.model.common.names import CONTROL_OPS, LOOP_OPS, PRODUCTS, PYTHON_OPS, UPDATES
 from tflogscope.model.common.origin import fields_of
 from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.changes import lengths_vary
@@ -28,10 +28,6 @@ from tflogscope.model.findings.finding import (
 from tflogscope.model.findings.onednn import last_primitives
 from tflogscope.model.pipeline import Evidence
 
-# core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
-# not lowered (functional_ops.cc) runs a function for each iteration.
-_LOOPS = ("NextIteration", "While", "StatelessWhile")
-_CONTROL = (*_LOOPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
 _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
 _TINY_US = threshold("loop-overhead.tiny")
 _WORTH = threshold("loop-overhead.worth")
@@ -56,7 +52,7 @@ _LOOP = re.compile(r".*?\bwhile(?:_\d+)?(?=/|$)")
 
 def graph_findings(evidence: Evidence) -> Iterator[Finding]:
     """Loops of tiny work, shapes that vary, more threads than processors."""
-    if evidence.executions.signatures["op"].is_in(_LOOPS).any():
+    if evidence.executions.signatures["op"].is_in(LOOP_OPS).any():
         nodes, of_all = _nodes_of_loops(evidence), float(evidence.nodes["steady_us"].sum())
         yield from _growing(evidence, nodes, _WORTH * of_all)
         yield from _loop_overhead(evidence, nodes, _WORTH * of_all)
@@ -70,7 +66,7 @@ def graph_findings(evidence: Evidence) -> Iterator[Finding]:
 def _growing(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Iterator[Finding]:
     """Concatenations that a loop hands on, and nothing in it reads: results of all iterations."""
     made = _edges(nodes)
-    reads = made.filter(~pl.col("op").is_in([*_CONTROL, "Identity"]))
+    reads = made.filter(~pl.col("op").is_in([*CONTROL_OPS, "Identity"]))
     handed = made.join(reads, on="node", how="anti").select(source="node", before="source")
     concat = pl.col("op") == "ConcatV2"
     reached = found = reads.filter(concat).select("node", "source")
@@ -105,20 +101,36 @@ def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Ite
         took, whole = float(tiny["steady_us"].sum()), float(mine["steady_us"].sum())
         if took <= max(whole / 2, least) or _is_recurrent(mine):
             continue
-        of_control = tiny.filter(pl.col("op").is_in(_CONTROL))
+        of_control = tiny.filter(pl.col("op").is_in(CONTROL_OPS))
         tiny = tiny.sort("steady_us", descending=True)
         name = str(tiny["node"][0])
         facts = {
             "least": _TINY_US,
             "iterations": mine["iterations"][0],
             "control": of_control.height,
-            "ops": most(tiny["op"].filter(~tiny["op"].is_in(_CONTROL))),
+            "ops": most(tiny["op"].filter(~tiny["op"].is_in(CONTROL_OPS))),
             "rest": whole - took or None,
             "mapped": re.search(_MAPPED, name) is not None,
         }
         function, at = str(mine["function"][0]), tiny["at"].to_list()
         python = _line_of_loop(evidence, function, name)
-        yield Finding("loop-overhead", function, tiny.height, took, at, facts, python)
+        claim = _claim_of_loop(evidence, function, took)
+        time, claims = (took, []) if claim.is_empty() else (None, [claim])
+        yield Finding("loop-overhead", function, tiny.height, time, at, facts, python, claims)
+
+
+def _claim_of_loop(evidence: Evidence, function: str, took: float) -> pl.DataFrame:
+    """Claim of each call of a function what it takes for nodes that take so many µs in all.
+
+    Of a call's time the executor's scheduling is a part. A first call takes no more for them.
+    """
+    nodes = evidence.nodes.filter(function=function)
+    scheduled = pl.col("steady_us").fill_null(0) + _SCHEDULING_US * pl.col("executions")
+    share = took / float(nodes.select(scheduled.sum()).item())
+    usual = pl.min_horizontal("work_us", pl.col("work_us").median().over("name"))
+    calls = evidence.calls.filter(function=function).select("call", us=usual * share)
+    most = took / pl.col("us").sum()
+    return claim_in_calls(evidence, calls.with_columns(pl.col("us") * most.clip(upper_bound=1)))
 
 
 def _line_of_loop(evidence: Evidence, function: str, node: str) -> str | None:
@@ -140,7 +152,7 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
     """
     executions, frame = evidence.executions, evidence.executions.frame
     signatures = executions.signatures
-    is_loop = (signatures["kind"] == "op") & signatures["op"].is_in(_LOOPS)
+    is_loop = (signatures["kind"] == "op") & signatures["op"].is_in(LOOP_OPS)
     looping = where(is_loop[frame["signature"]] & frame["definition"].is_not_null())
     calls = frame["call"][looping].drop_nulls().unique()
     of_calls = is_among(frame["call"], calls) & frame["definition"].is_not_null()
@@ -181,7 +193,7 @@ def _is_recurrent(nodes: pl.DataFrame) -> bool:
     if "NextIteration" not in nodes["op"]:
         return bool(nodes["op"].str.contains(PRODUCTS).any())
     made = _edges(nodes)
-    sequential = ~pl.col("op").is_in([*_AT_ONCE, *_CONTROL])
+    sequential = ~pl.col("op").is_in([*_AT_ONCE, *CONTROL_OPS])
     reached = made.filter(sequential).select("node", before=False)
     starts, seen = reached["node"].unique(), reached.clear()
     while reached.height:

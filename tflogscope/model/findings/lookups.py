@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from tflogscope.grammar.op_kinds import ops_of
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.frames import holds
+from tflogscope.model.common.frames import holds, is_among, only
 from tflogscope.model.common.names import PRODUCTS, UPDATES
 from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
 from tflogscope.model.pipeline import Evidence
@@ -100,6 +101,11 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     summed = summed.join(updates, left_on=same, right_on=["name", "of"], nulls_equal=True)
     each = (pl.col("us") / pl.col("executions")).max()
     gathers = fed.filter(op.str.contains(_GATHERS)).group_by("name").agg(gather=each)
+    looked_up = _computed(fed, summed)
+    by_hand = _of_lines(evidence, fed, looked_up).join(
+        found.select("name", "of", "updates").unique("name"), on="name", nulls_equal=True
+    )
+    found = pl.concat([found, by_hand.select(found.columns)]).unique([*same, "of"])
     found = found.join(gathers, on="name", nulls_equal=True)
     less = pl.col("us") - pl.col("gather") * pl.col("executions")
     found = found.with_columns(less=less.clip(0))
@@ -111,16 +117,19 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
             evidence.lines.named(evidence.lines.of_nodes(others["name"], others["source"]))
         )
         taken = fed.join(summed.select("name", source="node"), on=["name", "source"], how="semi")
-        looked_up, tables = _computed(fed, summed), summed["size"].n_unique()
+        tables = summed["size"].n_unique()
+        by = next(iter(most(taken["op"])), None)
         # An optimizer that keeps nothing but the table takes rows: something else did not.
-        plain = summed["updates"].max() == 1 and not looked_up
+        plain = summed["updates"].max() == 1 and looked_up.is_empty()
         whole = {name: finding.facts[name] for name in ("rows", "names")}
         facts = {
             "whole": {**whole, "tables": tables if tables > 1 else None},
-            "looked_up": looked_up,
+            "looked_up": looked_up.height,
             "added": others.height,
             "edit": next(iter(lines), None),
-            "by": next(iter(most(taken["op"])), None) if plain else None,
+            "by": by if plain else None,
+            "assigned": plain and by is not None and re.match(UPDATES, by) is not None,
+            "optimizer": others.is_empty() and looked_up.is_empty() and not plain,
         }
         yield finding._replace(facts={**finding.facts, **facts})
 
@@ -138,16 +147,25 @@ def _added(fed: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
     return sums.join(mine, on=["name", "source"], how="anti", nulls_equal=True)
 
 
-def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> bool:
-    """Whether rows that these gradients are of were looked up in a computed tensor."""
+def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
+    """What computes the tensors in which rows were looked up that these gradients are of."""
     same, op = ["name", "node"], pl.col("op")
     indices = fed.filter(place=1)
     mine = indices.join(summed, on=same, how="semi", nulls_equal=True)
     gathers = indices.filter(op.str.contains(_GATHERS))
     gathers = gathers.join(mine, on=["name", "source"], how="semi", nulls_equal=True)
     tables = fed.filter(place=0).join(gathers, on=same, how="semi", nulls_equal=True)
-    sources = fed.filter(op.str.contains(_COMPUTES))[same].rename({"node": "source"})
-    return tables.join(sources, on=["name", "source"], how="semi", nulls_equal=True).height > 0
+    tables = tables.select("name", node="source")
+    return fed.filter(op.str.contains(_COMPUTES)).join(
+        tables, on=same, how="semi", nulls_equal=True
+    )
+
+
+def _of_lines(evidence: Evidence, fed: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the same lines of the program as these nodes, gradients included."""
+    of_nodes = evidence.lines.of_nodes
+    mine = of_nodes(nodes["name"], nodes["node"]).drop_nulls()
+    return only(fed, is_among(of_nodes(fed["name"], fed["node"]), mine))
 
 
 def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataFrame) -> Finding:
@@ -161,14 +179,14 @@ def _finding(name: str, evidence: Evidence, found: pl.DataFrame, shown: pl.DataF
     return Finding(name, names[0], shown.height, time, at, facts, claims=claims)
 
 
-def read_edges(evidence: Evidence, op: str) -> pl.DataFrame:
-    """The inputs of nodes of functions in which such an op ran: `source`, at which `place`.
+def read_edges(evidence: Evidence, op: str | None = None) -> pl.DataFrame:
+    """The inputs of nodes, of functions in which such an op ran: `source`, at which `place`.
 
     `output` is which of the source's it is; `size` is the number in a constant source. Other
     columns: those of `Evidence.nodes`, us.
     """
     nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
-    of = nodes.filter(pl.col("op").eq(op).any().over("name"))
+    of = nodes.filter(pl.col("op").eq(op).any().over("name")) if op else nodes
     sources = of["inputs"].str.split(", ").alias("source")
     fed = of.hstack([sources]).with_columns(place=pl.int_ranges(pl.col("source").list.len()))
     number = pl.col("source").str.extract(_NUMBER, 1).cast(pl.Int64).fill_null(0)

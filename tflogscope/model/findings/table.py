@@ -29,6 +29,7 @@ from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, line_that_sets, most
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
+from tflogscope.model.findings.invariant import invariant_findings
 from tflogscope.model.findings.lookups import lookup_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
@@ -210,6 +211,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from convolution_findings(evidence)
     yield from lookup_findings(evidence)
     yield from unneeded_findings(evidence)
+    yield from invariant_findings(evidence)
     yield from unrolled_findings(evidence)
     yield from verbose_findings(evidence)
     yield from warning_findings(evidence)

@@ -32,7 +32,7 @@ from tflogscope.model.common.frames import (
     rows,
     where,
 )
-from tflogscope.model.common.names import of_part
+from tflogscope.model.common.names import function_columns, of_part
 from tflogscope.model.costs.first_calls import PARTS
 from tflogscope.model.findings.changes import NOTHING, changed
 from tflogscope.model.findings.finding import Finding, claim_spans, total
@@ -151,7 +151,7 @@ def _claim_retracing(evidence: Evidence, again: pl.DataFrame) -> list[pl.DataFra
         return [
             first_calls,
             traced(evidence)
-            .join(timed.select("name"), on="name")
+            .join(_traces_for(evidence, timed["name"]).to_frame(), on="name")
             .drop("name")
             .with_columns(us=pl.lit(None, pl.Float64)),
         ]
@@ -176,8 +176,22 @@ def _tracing_recorded(evidence: Evidence, calls: pl.DataFrame) -> float | None:
 
 def _traced_time(evidence: Evidence, names: pl.Series, recorded: float | None) -> float | None:
     """As the table `time` has it; of threads that it doesn't part, as it was recorded."""
-    time = traced_time(evidence, names)
+    time = traced_time(evidence, _traces_for(evidence, names))
     return recorded if time is None else time
+
+
+def _traces_for(evidence: Evidence, names: pl.Series) -> pl.Series:
+    """The traces of functions of these names, and those before that made their variables.
+
+    A function that makes variables is traced twice, and the first trace is not called
+    (python/eager/polymorphic_function/polymorphic_function.py, Function._initialize).
+    """
+    traces = read_tracing(evidence.events).sort("at").select("name")
+    function = function_columns(pl.col("name"))["function"]
+    before = traces.with_columns(before=pl.col("name").shift().over(function))
+    first = only(before, is_among(before["name"], names))["before"].drop_nulls()
+    called = is_among(first, evidence.first_calls["name"])
+    return pl.concat([names, first.filter(~called)])
 
 
 def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:

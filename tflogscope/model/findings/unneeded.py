@@ -26,20 +26,27 @@ from tflogscope.model.pipeline import NEW_VALUE, Evidence
 _WORTH, _KEPT = threshold("loop-overhead.worth"), threshold("sorted-slice.kept_share")
 # python/eager/backprop.py, _gradient_function: in front of the name of the op that it is of.
 _OF_OP, _GRADIENT = r"gradient_tape/(.+)/[^/]+$", "gradient_tape/"
+# core/common_runtime/lower_while_op.cc: where the nodes of a loop's body are. Its gradients
+# have the path of another loop.
+IN_BODY = r"/body/_\d+/"
 _OF_LAYER = r"^([^/]+/[^/]+)/"
 _WEIGHTS = "BackpropFilter"
 # python/ops/math_grad.py, _MatMulGrad: of a product of two turned factors both gradients are such.
 _BOTH_TURNED = r"\b(?:transpose_b|adj_y)=true"
 _SORT, _SORTED = "TopKV2", r"(?:^|/)(?:arg)?sort/TopKV2(?:_\d+)?$"
-_PARTS = ("StridedSlice", "Slice")  # their third input is where each dimension ends, or how long
+_SLICE = "StridedSlice"
+_PARTS = (_SLICE, "Slice")  # their third input is where each dimension ends, or how long
+_SHRINKS, _KEEPS = (
+    r"\bellipsis_mask=0\b.*\bshrink_axis_mask=(\d+)",
+    ("Reshape", "BiasAdd", "Identity"),
+)
 _VALUES = r"values: ([\d ]+)>"
 _ASSIGNS = "AssignVariableOp"
 
 
 def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
     """Gradients of one op taken several times, frozen layers in each epoch, sorts cut short."""
-    nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
-    nodes = nodes.drop_nulls("name").filter(~runs_for_data())
+    nodes = nodes_of_program(evidence)
     nodes = nodes.with_columns(path=pl.col("node").str.replace(INLINED, ""))
     nodes = nodes.with_columns(of=pl.col("path").str.extract(_OF_OP, 1))
     if nodes["of"].count():
@@ -47,6 +54,8 @@ def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _frozen(evidence, nodes)
     if _SORT in nodes["op"]:
         yield from _sorts(evidence)
+    if _SLICE in nodes["op"]:
+        yield from _sliced(evidence)
 
 
 def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
@@ -65,9 +74,9 @@ def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     again = products.join(passes.filter(pl.col("passes") > 1), on=same)
     again = again.with_columns(less=pl.col("us") * (1 - 1 / pl.col("passes")))
     for mine in again.partition_by("name"):
-        if _is_much(mine["less"], nodes.filter(name=mine["name"][0])["us"]):
+        if is_much(mine["less"], nodes.filter(name=mine["name"][0])["us"]):
             facts = {"passes": mine["passes"].max(), "ops": mine["of"].n_unique()}
-            yield _finding("repeated-gradients", evidence, mine, facts)
+            yield find_nodes("repeated-gradients", evidence, mine, facts)
 
 
 def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
@@ -99,6 +108,7 @@ def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
             continue
         layer = pl.coalesce("of", "path").str.extract(_OF_LAYER, 1).alias("layer")
         layers = step.with_columns(layer).drop_nulls("layer")
+        layers = layers.filter(~pl.col("path").str.contains(IN_BODY))
         product = op.str.contains(PRODUCTS)
         frozen = (product.any() & pl.col("of").is_null().all()).over("layer")
         mine = layers.filter(frozen & pl.col("path").str.starts_with(pl.col("layer")))
@@ -108,9 +118,9 @@ def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
         epochs = pl.Series(made.search_sorted(calls)).n_unique()
         if epochs < 2 or is_among(mine.select(resource).to_series(), updated).any():
             continue
-        if _is_much(mine["us"], step["us"]):
+        if is_much(mine["us"], step["us"]):
             mine = mine.with_columns(less=pl.col("us") * (1 - 1 / epochs), of=pl.col("layer"))
-            yield _finding("frozen-layers", evidence, mine, {"epochs": epochs})
+            yield find_nodes("frozen-layers", evidence, mine, {"epochs": epochs})
 
 
 def _sorts(evidence: Evidence) -> Iterator[Finding]:
@@ -131,22 +141,74 @@ def _sorts(evidence: Evidence) -> Iterator[Finding]:
     few = holds(taken["stop"] <= _KEPT * taken["size"]) & (taken["stop"] > 0)
     kept = taken.with_columns(few=few).group_by(same).agg(pl.col("few").all(), pl.max("stop"))
     mine = sorts.join(kept.filter("few"), on=same).with_columns(of="node", less="us")
-    if _is_much(mine["us"], edges.unique(same)["us"]):
+    if is_much(mine["us"], edges.unique(same)["us"]):
         facts = {"all": mine["size"].max(), "kept": mine["stop"].max()}
-        yield _finding("sorted-slice", evidence, mine, facts)
+        yield find_nodes("sorted-slice", evidence, mine, facts)
 
 
-def _is_much(part: pl.Series, whole: pl.Series) -> bool:
+def nodes_of_program(evidence: Evidence) -> pl.DataFrame:
+    """`Evidence.nodes` of functions that are none of tf.data; their time by which they rank: us."""
+    nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
+    return nodes.drop_nulls("name").filter(~runs_for_data())
+
+
+def _sliced(evidence: Evidence) -> Iterator[Finding]:
+    """Products of which only one place along an axis is used, as the logits of one position.
+
+    How long the axis is, the shape of the Reshape after the product says.
+    """
+    edges, op, same = read_edges(evidence, _SLICE), pl.col("op"), ["name", "node"]
+    mask = pl.col("attributes").str.extract(_SHRINKS).cast(pl.Int64)
+    sliced = edges.filter(op.eq(_SLICE), mask > 0, place=0)
+    sliced = sliced.select("name", "source", by="node", axis=mask.bitwise_trailing_zeros())
+    if sliced.is_empty():
+        return
+    users = edges.group_by("name", "source").agg(users=pl.col("node").n_unique())
+    inputs, shapes = edges.filter(place=0), _lengths(evidence, edges)
+    found, reached = list[pl.DataFrame](), sliced
+    while reached.height:
+        alone = reached.join(users.filter(users=1), on=["name", "source"])
+        values = alone.select("name", "by", "axis", node="source")
+        reached = inputs.join(values, on=same).filter(op.is_in(_KEEPS) | op.str.contains(PRODUCTS))
+        shaped = edges.filter(op.eq("Reshape"), place=1).select(*same, shape="source")
+        reached = reached.join(shaped, on=same, how="left")
+        reached = reached.join(shapes, on=["name", "shape", "axis"], how="left")
+        found.append(reached)
+        reached = reached.filter(op.is_in(_KEEPS)).select("name", "by", "axis", "source")
+    mine = pl.concat(found).unique([*same, "by"])
+    length, products = pl.col("length").max().over("name", "by"), op.str.contains(PRODUCTS)
+    mine = mine.with_columns(length=length).filter(products.any().over("name", "by"))
+    mine = mine.with_columns(less=pl.col("us") * (1 - 1 / pl.col("length")), of="node")
+    mine = mine.filter(pl.col("length") * _KEPT >= 1)
+    if is_much(mine["less"], edges.unique(same)["us"]):
+        names = most(mine.filter(op.str.contains(PRODUCTS))["node"].str.replace(INLINED, ""))
+        facts = {"all": mine["length"].max(), "names": names}
+        yield find_nodes("sliced-product", evidence, mine, facts)
+
+
+def _lengths(evidence: Evidence, edges: pl.DataFrame) -> pl.DataFrame:
+    """How long the axes of shapes are, as constants say: name, shape (node), axis, length."""
+    numbers = pl.col("attributes").str.extract(_VALUES).str.split(" ")
+    length = numbers.cast(pl.List(pl.Int64), strict=False)
+    constants = evidence.nodes.filter(op="Const").select("name", shape="node", length=length)
+    constants = constants.drop_nulls().with_columns(axis=pl.int_ranges(pl.col("length").list.len()))
+    packed = edges.filter(op="Pack").select("name", "place", shape="node", length="size")
+    exploded = constants.explode("axis", "length").select("name", "shape", "axis", "length")
+    return pl.concat([exploded, packed.rename({"place": "axis"}).select(exploded.columns)])
+
+
+def is_much(part: pl.Series, whole: pl.Series) -> bool:
+    """Whether a part of node time is worth a finding."""
     return float(part.sum()) > _WORTH * float(whole.sum())
 
 
-def _finding(
+def find_nodes(
     name: str, evidence: Evidence, mine: pl.DataFrame, facts: Mapping[str, Any]
 ) -> Finding:
     """A finding of nodes that would take so many µs (`less`) less; `of` is what they are of."""
     own = definitions_of(evidence, mine)
     time, claims = claim_nodes(evidence, own, float(mine["less"].sum()))
     function = str(mine["function"][0])
-    facts = {**facts, "took": total(mine["us"]), "names": most(mine["of"])}
+    facts = {"took": total(mine["us"]), "names": most(mine["of"]), **facts}
     at = mine.sort("ran_at")["ran_at"].to_list()
     return Finding(name, function, mine.height, time, at, facts, claims=claims)

@@ -290,8 +290,9 @@ def busiest_sentence(run: Tables, compute: float) -> str:
     if not facts:
         return ""
     sentence = f"{say.first(say.phrases['busiest'], facts['busiest'])}."
+    rest = compute - facts["busiest"]["whole"]
     if compute > _BESIDE * facts["busiest"]["whole"]:
-        sentence = f"{sentence} {say.first(say.phrases['beside'], {})}"
+        sentence = f"{sentence} {say.first(say.phrases['beside'], {'rest': rest})}"
     return sentence
 
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.model.common.figures import ranked_by
-from tflogscope.model.common.names import MERGED
+from tflogscope.model.common.names import CONTROL_OPS, MERGED
 from tflogscope.model.overview.computing import computing_nodes
 
 if TYPE_CHECKING:
     from tflogscope.model.common.tables import Tables
 
-# What is around a layer's scopes: gradients (python/eager/backprop.py, _gradient_function), and
-# functions that grappler or the lowering pass inlined.
-_GRADIENT = r"(?:^|/)(?:gradient_tape|gradients?)/"
+# What is around a layer's scopes: gradients (python/eager/backprop.py, _gradient_function), loops,
+# conditions (core/common_runtime/lower_while_op.cc, lower_if_op.cc), and functions that grappler
+# or the lowering pass inlined.
+_GRADIENT = r"(?:^|/)(?:(?:gradient_tape|gradients?)/)+"
+_BODY, _LOOP = r"^.*/(?:body|cond|then|else)/_\d+/", r"\bwhile(?:_\d+)?/"
 _INLINED = r"^(?:(?:(?:Stateful)?PartitionedCall(?:_\d+)?|ConstantFolding)/)+"
 _OF_GRAPPLER = "ArithmeticOptimizer"
 
@@ -31,7 +33,8 @@ def layer_times(run: Tables) -> pl.DataFrame:
     time = pl.col(ranked_by(nodes))
     inlined = pl.col("node").str.replace(_INLINED, "")
     is_gradient = inlined.str.contains(_GRADIENT)
-    nodes = nodes.with_columns(gradient=is_gradient, name=inlined.str.replace(_GRADIENT, ""))
+    outside = inlined.str.replace(_BODY, "").str.replace_all(_LOOP, "")
+    nodes = nodes.with_columns(gradient=is_gradient, name=outside.str.replace(_GRADIENT, ""))
     scoped = nodes.select(
         "executions",
         "gradient",
@@ -40,7 +43,7 @@ def layer_times(run: Tables) -> pl.DataFrame:
         op=pl.col("op").str.strip_prefix(MERGED),
     ).drop_nulls("model")
     # A scope without forward computation is no layer, but that of an op's gradient or input.
-    computes = ~pl.col("gradient") & ~pl.col("op").is_in(["Const", "ReadVariableOp"])
+    computes = ~pl.col("gradient") & ~pl.col("op").is_in(["Const", "ReadVariableOp", *CONTROL_OPS])
     is_layer = computes.any().over("layer")
     scoped = scoped.with_columns(layer=pl.when(is_layer).then("layer").otherwise("model"))
     scoped = scoped.filter(computes.any().over("layer"))

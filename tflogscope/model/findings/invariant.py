@@ -1,0 +1,130 @@
+"""What graphs compute again from values that don't change: in each turn of a loop, or each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tflogscope.grammar.thresholds import threshold
+from tflogscope.model.calls.python_functions import traces_recorded
+from tflogscope.model.common.names import (
+    CONTROL_OPS,
+    FUNCTION_CALLS,
+    IDLE_OPS,
+    NEXT,
+    PLUMBING_OPS,
+    PYTHON_OPS,
+    UPDATES,
+)
+from tflogscope.model.findings.finding import Finding
+from tflogscope.model.findings.lookups import read_edges
+from tflogscope.model.findings.unneeded import IN_BODY, find_nodes, is_much, nodes_of_program
+from tflogscope.model.pipeline import Evidence
+
+# core/common_runtime/lower_while_op.cc: the names of what a loop is made of, and of its body.
+_LOOP = r"^(.*)/(?:enter/_\d+$|body/_\d+/)"
+_ENTER, _MERGE, _SWITCH, _NEXT_TURN = "Enter", "Merge", "Switch", "NextIteration"
+# The same inputs may give something else, or what leaves a loop is of its last turn.
+_VARIES = rf"Random|Multinomial|^Exit$|{FUNCTION_CALLS}|{NEXT}|{PYTHON_OPS}|{UPDATES}"
+_READ = "ReadVariableOp"
+# As `record` writes the signature of a trace, and TensorFlow what an argument is named.
+_ARGUMENT, _SPECIFIED = r'\["([^"]+)","', r'\b_user_specified_name="([^"]+)"'
+_HANDLE = r"\bT=DT_(?:RESOURCE|VARIANT)\b"
+_MOVES = [_READ, *CONTROL_OPS, *PLUMBING_OPS]
+_SAME = ["name", "node"]
+_LEAST_PART = threshold("loop-invariant.least_part")
+
+
+def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Nodes that compute a constant in each call, or in each turn of a loop what none changes."""
+    nodes = nodes_of_program(evidence)
+    captured = _captured(evidence, nodes)
+    if captured.is_empty() and not (nodes["op"] == _ENTER).any():
+        return
+    edges = read_edges(evidence).filter(~pl.col("source").str.starts_with("^"))
+    edges = _without_turns(edges)
+    constants = nodes.filter(op="Const").select(_SAME)
+    always = _constant(edges, pl.concat([constants, captured]))
+    entered = nodes.filter(op=_ENTER).with_columns(loop=pl.col("node").str.extract(_LOOP))
+    in_loops = _constant(_without_reads(edges), pl.concat([always, entered.select(_SAME)]).unique())
+    in_loops = in_loops.join(always, on=_SAME, how="anti")
+    loops = entered.group_by("name", "loop").agg(entered=pl.col("executions").max())
+    ran = pl.col("executions")
+    computing = nodes.filter(~pl.col("op").str.contains(IDLE_OPS), ~pl.col("op").is_in(_MOVES))
+    each_call = computing.join(always, on=_SAME, how="semi").with_columns(needed=1 / ran)
+    each_turn = computing.join(in_loops, on=_SAME, how="semi")
+    each_turn = each_turn.with_columns(loop=pl.col("node").str.extract(_LOOP))
+    each_turn = each_turn.join(loops, on=["name", "loop"]).with_columns(
+        needed=pl.col("entered") / ran
+    )
+    less = pl.col("us") * (1 - pl.col("needed"))
+    for where, repeated in (("call", each_call), ("turn", each_turn)):
+        by_time = repeated.with_columns(less=less, of="op").sort("us", descending=True)
+        for again in by_time.partition_by("name"):
+            if is_much(again["less"], nodes["us"]):
+                mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
+                names = mine["op"].unique(maintain_order=True).to_list()
+                facts = {where: True, "runs": mine["executions"].max(), "names": names}
+                yield find_nodes("loop-invariant", evidence, mine, facts)
+
+
+def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
+    """Arguments that are tensors which a function captured, the same in all its calls: name, node.
+
+    Those that a call gives have the names of the signature, which `record` writes down, at the
+    beginning of theirs (python/eager/polymorphic_function/function_type_utils.py).
+    """
+    written = traces_recorded(evidence.events)
+    given = pl.col("signature").str.json_path_match("$[1]").str.extract_all(_ARGUMENT)
+    written = written.select("name", given=given.list.eval(pl.element().str.extract(_ARGUMENT)))
+    own, is_tensor = pl.col("own"), ~pl.col("attributes").str.contains(_HANDLE)
+    arguments = nodes.filter(is_tensor, op="_Arg").join(written, on="name")
+    arguments = arguments.with_columns(own=pl.col("attributes").str.extract(_SPECIFIED))
+    arguments = arguments.filter(own != pl.col("node")).explode("given")
+    is_given = own.str.starts_with(pl.col("given")).fill_null(value=False).any().over(_SAME)
+    return arguments.filter(~is_given).select(_SAME).unique()
+
+
+def _without_turns(edges: pl.DataFrame) -> pl.DataFrame:
+    """The edges by which values reach nodes; of a loop's variable those that no turn changes.
+
+    Its Switch gives the body what its Merge has, which is what entered, where NextIteration takes
+    it from the Switch as it is.
+    """
+    op, first = pl.col("op"), pl.col("place") == 0
+    switches = edges.filter(op == _SWITCH, first).select("name", merge="source", source="node")
+    back = edges.filter(op == _NEXT_TURN).select("name", "source", turned="node")
+    passes = edges.filter(op == "Identity").select("name", source="node", before="source")
+    for _ in range(2):  # as inlining makes them of a function's input and output
+        back = back.join(passes, on=["name", "source"], how="left")
+        back = back.with_columns(source=pl.coalesce("before", "source")).drop("before")
+    kept = back.join(switches, on=["name", "source"]).select("name", "turned", node="merge")
+    ends = edges.filter(op == _MERGE, pl.col("place") == 1).rename({"source": "turned"})
+    kept = ends.select(*_SAME, "turned").join(kept, on=[*_SAME, "turned"], how="semi")
+    merges = edges.filter(op == _MERGE, first).join(kept, on=_SAME, how="semi")
+    varies = op.str.contains(_VARIES) | op.is_in([_MERGE, _NEXT_TURN, _ENTER, _SWITCH])
+    entering = edges.filter(op.is_in([_ENTER, _SWITCH]), first)
+    return pl.concat([edges.filter(~varies), entering, merges])
+
+
+def _without_reads(edges: pl.DataFrame) -> pl.DataFrame:
+    """The same without reads of variables in functions whose loops update some."""
+    inside = pl.col("node").str.contains(IN_BODY)
+    updates = (pl.col("op").str.contains(UPDATES) & inside).any().over("name")
+    return edges.filter((pl.col("op") != _READ) | ~updates)
+
+
+def _constant(edges: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """The nodes that get nothing but what these give, through other nodes as well: name, node."""
+    left = edges.join(known, on=_SAME, how="anti")
+    while True:
+        given = left.join(
+            known.with_columns(given=True), left_on=["name", "source"], right_on=_SAME, how="left"
+        )
+        more = given.group_by(_SAME).agg(pl.col("given").fill_null(value=False).all())
+        more = more.filter("given").select(_SAME)
+        if more.is_empty():
+            return known
+        known = pl.concat([known, more])
+        left = left.join(more, on=_SAME, how="anti")
