@@ -194,14 +194,11 @@ def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -
 def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     """Both loops come to their end; in one a map failed before."""
     for name, said in (
-        (
-            "generator_data",
-            "(271 ms at the typical time, plus 234 ms in first runs\n  and outliers), never",
-        ),
-        ("map_raises", ", 1\n  failed, never"),
+        ("generator_data", "by which first runs and outliers exceeded typical runs), never"),
+        ("map_raises", ", 1 failed, never"),
     ):
         assert main(["explain", str(path_of(f"{name}__tf2.20.0")), "--op", "IteratorGetNext"]) == 0
-        assert said in capsys.readouterr().out
+        assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_the_pass_says_of_a_type_is_of_that_type() -> None:

@@ -213,7 +213,7 @@ def test_what_is_not_known_is_null_in_json() -> None:
 def test_a_log_of_tensorflow_says_that_nothing_was_rewritten(opened: Open) -> None:
     log = Log()
     log.executing("Mul")
-    assert "rewritten no op" in said(opened(log))
+    assert "rewritten none" in said(opened(log))
 
 
 def test_a_log_without_executions_does_not_say_so(opened: Open) -> None:

@@ -191,7 +191,7 @@ def _time_of(counted: Entry) -> float | None:
 # ---- ops -----------------------------------------------------------------------------------------
 
 _MODES = (
-    "Calls: wall time; others: summed over threads. First runs and outliers count at typical time."
+    "Calls: wall time; others: summed over threads, without the excess of first runs and outliers."
 )
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
@@ -239,10 +239,8 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        yield "Times are summed over threads."
-        if us >= 1:
-            out = f"which leaves out {duration(us)}"
-            yield f"First runs and outliers are counted at the typical time, {out}."
+        out = f", without {duration(us)} by which first runs and outliers exceeded typical runs"
+        yield f"Times are summed over threads{out * (us >= 1)}."
     else:
         yield "Times are summed over threads, with logging overhead."
     names = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]

@@ -143,8 +143,8 @@ def _time_at_pace(counted: Facts) -> str:
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
-    more = f"plus {duration(work - steady)} in first runs and outliers"
-    return f" ({duration(steady)} at the typical time, {more})"
+    more = f"{duration(work - steady)} by which first runs and outliers exceeded typical runs"
+    return f" ({duration(steady)}, plus {more})"
 
 
 def _first_known(counted: Facts) -> float | None:

@@ -118,10 +118,12 @@ def _stake(row: Row, run: Run) -> str:
     of = whole_of(us, row["repeats_us"], run.repeated, span_of_run(run.time))
     bound = "at most " * sentences("finding")[row["id"]].at_most
     if of is None:
-        return f"{bound}{spoken(us)} avoidable"
-    stake, whole = f"{bound}{spoken(of.part)} avoidable", spoken(of.us)
+        return f"can save {bound}{spoken(us)}"
+    stake, whole = f"can save {bound}{spoken(of.part)}", spoken(of.us)
     whole = f"{whole} repeated time" if of.in_loops else f"the {whole} run"
-    once = f", and {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
+    once = (
+        f", plus {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
+    )
     return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
 
 

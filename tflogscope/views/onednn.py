@@ -68,7 +68,7 @@ def _kernels(facts: Summary) -> Iterator[doc.Fact]:
     if rewrites.is_empty():
         off = "onednn-off" in facts.findings["id"] and facts.onednn is not None
         yield doc.Fact(
-            label, "no op" + off * " (oneDNN ops are off; Eigen still calls oneDNN's GEMM)"
+            label, "none" + off * " (oneDNN ops are off; Eigen still calls oneDNN's GEMM)"
         )
         return
     for by, words in _REWRITTEN.items():

@@ -12,7 +12,7 @@ from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table,
 DEFAULT_LIMIT = 500  # rows: more than anyone reads, and quick to draw
 _NAME_KEEPS = 20  # cells: of a path or a long op type less says nothing
 
-_TIMES = {"primitive_us": "in primitives"}  # apart from their number, `primitives`
+_TIMES = {"primitive_us": "primitive time"}  # apart from their number, `primitives`
 # Numbers that are looked up, not read as amounts: no thousands separators.
 _LABELS = frozenset(
     {"call", "end_line", "first_line", "function_uid", "instantiated_line", "line", "step"}
@@ -40,8 +40,8 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         where = " in these rows"
     if "steady_us" in filled:
         text = (
-            "steady: time without logging overhead, with first runs and outliers counted at the "
-            "typical time; work: with these in full. Other times are as logged."
+            "steady: time without logging overhead, and without what first runs and outliers took "
+            "beyond typical runs; work: with that. Other times are as logged."
         )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:

@@ -233,11 +233,13 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     console.print()
     what = "lines" if slices.clock == "lines" else "time"
-    parts = [f"{_BLOCKS} share of the column's {what} in which something of the row runs"]
+    parts = [
+        f"{_BLOCKS} fraction of the column's {what} during which anything in the row was running"
+    ]
     if any(lane.traced for lane in activity.lanes):
         parts.append("T first call after tracing")
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
     if any(lane.total_us is not None for lane in activity.lanes):
-        parts.append("busy: the same share of the whole time; logged time: sum of durations")
+        parts.append("busy: that fraction of the whole run; logged time: sum of durations")
     print_paragraph(" · ".join(parts), console)

@@ -136,11 +136,20 @@ class Explainer:
         )
         facts = self._facts({"at": place}, executions)
         of_ops = _cost(_counted(directly.filter(kind="op")))
-        return facts | {
-            "ops": _asked(executions),
-            "itself": directly.height,
-            "steady_us": round_time(of_ops),
+        ops = executions.filter(kind="op")
+        # As in the lines of `analyze`: calls are a sentence of their own.
+        counted = {
+            mode: facts[mode] | _counted(ops.filter(mode=mode)) for mode in ("eager", "graph")
         }
+        return (
+            facts
+            | (counted if ops.height else {})
+            | {
+                "ops": _asked(executions),
+                "itself": directly.height,
+                "steady_us": round_time(of_ops),
+            }
+        )
 
     def _run_by(self, executions: pl.DataFrame) -> list[str]:
         """The packages that ran rows, and where the program called them."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # conditions (core/common_runtime/lower_while_op.cc, lower_if_op.cc), and functions that grappler
 # or the lowering pass inlined.
 _GRADIENT = r"(?:^|/)(?:(?:gradient_tape|gradients?)/)+"
-_BODY, _LOOP = r"^.*/(?:body|cond|then|else)/_\d+/", r"\bwhile(?:_\d+)?/"
+_BODY, _LOOP = r"^.*/(?:body|cond|then|else)/_\d+/", r"\b(?:while|cond)(?:_\d+)?/"
 _INLINED = r"^(?:(?:(?:Stateful)?PartitionedCall(?:_\d+)?|ConstantFolding)/)+"
 _OF_GRAPPLER = "ArithmeticOptimizer"
 
@@ -31,10 +31,10 @@ def layer_times(run: Tables) -> pl.DataFrame:
     """
     nodes = computing_nodes(run)
     time = pl.col(ranked_by(nodes))
-    inlined = pl.col("node").str.replace(_INLINED, "")
-    is_gradient = inlined.str.contains(_GRADIENT)
-    outside = inlined.str.replace(_BODY, "").str.replace_all(_LOOP, "")
-    nodes = nodes.with_columns(gradient=is_gradient, name=outside.str.replace(_GRADIENT, ""))
+    outside = pl.col("node").str.replace(_BODY, "").str.replace_all(_LOOP, "")
+    inlined = outside.str.replace(_INLINED, "")
+    is_gradient = pl.col("node").str.contains(_GRADIENT)
+    nodes = nodes.with_columns(gradient=is_gradient, name=inlined.str.replace(_GRADIENT, ""))
     scoped = nodes.select(
         "executions",
         "gradient",

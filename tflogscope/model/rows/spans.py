@@ -87,7 +87,15 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
         work_us=without_log.wall(spans, ("begin_at", "end_at"), ("begin", "end")),
     )
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
-    usual = pl.col("gap").median().over("op", "last_op")
+    calls = pl.col("is_call").cast(pl.Int64).cum_sum().over("thread")
+    spans = spans.with_columns(session=calls)
+    # Of two conversions for each call one may take long. Where turns have the same ops, each is
+    # compared with those in its place.
+    place = pl.int_range(pl.len()).over("thread", "session")
+    alike = ["thread", "op", "last_op", place]
+    gap = pl.col("gap").median()
+    in_place = pl.when(pl.len().over(alike) >= LEAST).then(gap.over(alike))
+    usual = in_place.otherwise(gap.over("op", "last_op"))
     # What one checkpoint does for each of its variables is no loop.
     counts = spans["op"].filter(spans["op"].str.contains(CHECKPOINTS)).value_counts()["count"]
     saved = holds(pl.lit((counts < LEAST).all()) & (pl.col("rule") == "checkpoint"))
@@ -107,7 +115,7 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
             & (pl.col("gap") <= _PAUSE * usual.clip(dispatch))
         ),
         once=making | holds(making.shift().over("thread")) | saved,
-        session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
+        session="session",
     )
 
 
