@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.conftest import Open
-from tests.makelog import ADD, MATMUL, SOURCE, Log
+from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
 from tests.samples import run_of, unpacked
 from tests.sentences_tables import PAGE, page_with_tables
 from tflogscope import Run, open_log
@@ -231,3 +231,17 @@ def test_float64_that_keras_is_set_to_is_said_with_its_line(
     os.utime(program, (0, 0))  # before the recording began
     (row,) = found(open_log(log), "not-rewritten")
     assert row["advice"].startswith("Remove set_floatx at doubles.py:2") is is_named
+
+
+@pytest.mark.parametrize("mask", ["2", "9" * 40])
+def test_slices_of_a_damaged_graph_come_to_an_end(opened: Open, mask: str) -> None:
+    """Two nodes that feed each other, and a number that fits no integer."""
+    sliced = f"T=DT_FLOAT, ellipsis_mask=0, shrink_axis_mask={mask}"
+    nodes = (
+        Node(3, "a", "Identity", "b"),
+        Node(4, "b", "Identity", "a"),
+        Node(5, "one", "StridedSlice", "a", "i", "j", "k", attributes=sliced),
+    )
+    log = Log()
+    log.call("__inference_f_1", 1, 1, *nodes)
+    assert "sliced-product" not in opened(log).findings["id"]

@@ -126,7 +126,8 @@ def _claim_of_loop(evidence: Evidence, function: str, took: float) -> pl.DataFra
     """
     nodes = evidence.nodes.filter(function=function)
     scheduled = pl.col("steady_us").fill_null(0) + _SCHEDULING_US * pl.col("executions")
-    share = took / float(nodes.select(scheduled.sum()).item())
+    whole = float(nodes.select(scheduled.sum()).item())
+    share = min(took / whole, 1.0) if whole else 1.0
     usual = pl.min_horizontal("work_us", pl.col("work_us").median().over("name"))
     calls = evidence.calls.filter(function=function).select("call", us=usual * share)
     most = took / pl.col("us").sum()

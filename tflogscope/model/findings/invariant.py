@@ -79,7 +79,9 @@ def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
     given = pl.col("signature").str.json_path_match("$[1]").str.extract_all(_ARGUMENT)
     written = written.select("name", given=given.list.eval(pl.element().str.extract(_ARGUMENT)))
     own, is_tensor = pl.col("own"), ~pl.col("attributes").str.contains(_HANDLE)
-    arguments = nodes.filter(is_tensor, op="_Arg").join(written, on="name")
+    # Where another function calls one, the tensors may be that function's.
+    called = pl.col("name").is_in(evidence.calls["name"].implode())
+    arguments = nodes.filter(is_tensor, called, op="_Arg").join(written, on="name")
     arguments = arguments.with_columns(own=pl.col("attributes").str.extract(_SPECIFIED))
     arguments = arguments.filter(own != pl.col("node")).explode("given")
     is_given = own.str.starts_with(pl.col("given")).fill_null(value=False).any().over(_SAME)

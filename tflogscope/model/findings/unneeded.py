@@ -19,7 +19,7 @@ from tflogscope.model.common.names import (
     runs_for_data,
 )
 from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
-from tflogscope.model.findings.lookups import INLINED, TURNED, read_edges
+from tflogscope.model.findings.lookups import INLINED, MOST_ROUNDS, TURNED, read_edges
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
@@ -37,7 +37,7 @@ _SORT, _SORTED = "TopKV2", r"(?:^|/)(?:arg)?sort/TopKV2(?:_\d+)?$"
 _SLICE = "StridedSlice"
 _PARTS = (_SLICE, "Slice")  # their third input is where each dimension ends, or how long
 _SHRINKS, _KEEPS = (
-    r"\bellipsis_mask=0\b.*\bshrink_axis_mask=(\d+)",
+    r"\bellipsis_mask=0\b.*\bshrink_axis_mask=(\d{1,9})\b",
     ("Reshape", "BiasAdd", "Identity"),
 )
 _VALUES = r"values: ([\d ]+)>"
@@ -166,7 +166,7 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
     users = edges.group_by("name", "source").agg(users=pl.col("node").n_unique())
     inputs, shapes = edges.filter(place=0), _lengths(evidence, edges)
     found, reached = list[pl.DataFrame](), sliced
-    while reached.height:
+    for _ in range(MOST_ROUNDS):
         alone = reached.join(users.filter(users=1), on=["name", "source"])
         values = alone.select("name", "by", "axis", node="source")
         reached = inputs.join(values, on=same).filter(op.is_in(_KEEPS) | op.str.contains(PRODUCTS))
@@ -175,6 +175,8 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
         reached = reached.join(shapes, on=["name", "shape", "axis"], how="left")
         found.append(reached)
         reached = reached.filter(op.is_in(_KEEPS)).select("name", "by", "axis", "source")
+        if reached.is_empty():
+            break
     mine = pl.concat(found).unique([*same, "by"])
     length, products = pl.col("length").max().over("name", "by"), op.str.contains(PRODUCTS)
     mine = mine.with_columns(length=length).filter(products.any().over("name", "by"))
