@@ -24,7 +24,6 @@ _GATHER_ROWS = threshold("one-hot-product.gather_rows")
 _WORTH = threshold("loop-overhead.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
-MOST_ROUNDS = 64  # from node to node: a damaged log may have a cycle
 _NUMBER = r":(\d{1,9})$"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
 TURNED = r"\b(?:transpose_a|adj_x)=true"
@@ -66,9 +65,7 @@ def _products(evidence: Evidence) -> pl.DataFrame:
     large = pl.col("size") >= _LEAST_ROWS
     reached = fed.filter(op.eq("OneHot"), is_last, large, place=1).with_columns(made="node")
     fed, found = fed.drop("size"), [reached]
-    for _ in range(MOST_ROUNDS):
-        if reached.is_empty():
-            break
+    while reached.height:
         before = reached.select("name", "made", "size", source="node").unique()
         reached = fed.join(before, on=["name", "source"], nulls_equal=True)
         taken = op.str.contains(PRODUCTS) | (op.is_in(_SUMS) & (pl.col("place") == 0))
@@ -151,7 +148,7 @@ def _added(fed: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _computed(fed: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
-    """What computes the tensors in which rows were looked up that these gradients are of."""
+    """The nodes that compute the tables of which these gradients' rows were looked up."""
     same, op = ["name", "node"], pl.col("op")
     indices = fed.filter(place=1)
     mine = indices.join(summed, on=same, how="semi", nulls_equal=True)

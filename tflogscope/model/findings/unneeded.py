@@ -19,7 +19,7 @@ from tflogscope.model.common.names import (
     runs_for_data,
 )
 from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
-from tflogscope.model.findings.lookups import INLINED, MOST_ROUNDS, TURNED, read_edges
+from tflogscope.model.findings.lookups import INLINED, TURNED, read_edges
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
@@ -166,7 +166,7 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
     users = edges.group_by("name", "source").agg(users=pl.col("node").n_unique())
     inputs, shapes = edges.filter(place=0), _lengths(evidence, edges)
     found, reached = list[pl.DataFrame](), sliced
-    for _ in range(MOST_ROUNDS):
+    while reached.height:  # one user each: what leads to a cycle has two
         alone = reached.join(users.filter(users=1), on=["name", "source"])
         values = alone.select("name", "by", "axis", node="source")
         reached = inputs.join(values, on=same).filter(op.is_in(_KEEPS) | op.str.contains(PRODUCTS))
@@ -175,8 +175,6 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
         reached = reached.join(shapes, on=["name", "shape", "axis"], how="left")
         found.append(reached)
         reached = reached.filter(op.is_in(_KEEPS)).select("name", "by", "axis", "source")
-        if reached.is_empty():
-            break
     mine = pl.concat(found).unique([*same, "by"])
     length, products = pl.col("length").max().over("name", "by"), op.str.contains(PRODUCTS)
     mine = mine.with_columns(length=length).filter(products.any().over("name", "by"))

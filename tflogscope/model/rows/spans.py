@@ -87,8 +87,7 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
         work_us=without_log.wall(spans, ("begin_at", "end_at"), ("begin", "end")),
     )
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
-    calls = pl.col("is_call").cast(pl.Int64).cum_sum().over("thread")
-    spans = spans.with_columns(session=calls)
+    spans = spans.with_columns(session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"))
     # Of two conversions for each call one may take long. Where turns have the same ops, each is
     # compared with those in its place.
     place = pl.int_range(pl.len()).over("thread", "session")
@@ -102,7 +101,7 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
     # Records of other threads are in what waits for these: `Costs` knows.
     waits = pl.col("op").str.contains(NEXT) & pl.col("cost").is_not_null()
     return spans.select(
-        *("thread", "at", "op", "is_call", "begin", "end", "gap", "cost"),
+        *("thread", "at", "op", "is_call", "begin", "end", "gap", "cost", "session"),
         before="last_op",
         usual_gap=usual,
         most_gap=usual.clip(dispatch),
@@ -115,7 +114,6 @@ def read_spans(outermost: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame
             & (pl.col("gap") <= _PAUSE * usual.clip(dispatch))
         ),
         once=making | holds(making.shift().over("thread")) | saved,
-        session="session",
     )
 
 
