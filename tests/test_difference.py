@@ -178,8 +178,8 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     calls = run.timeline.filter(kind="call", function="multi_step_on_iterator")
     training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["work_us"][1:]
     every = calls["work_us"][1:]
-    for name, at in (("p25", 0.25), ("p75", 0.75)):
-        assert facts["step"][f"{name}_us_before"] == training.quantile(at, "linear")
+    for name, at in (("first", 0.25), ("third", 0.75)):
+        assert facts["step"][f"{name}_quartile_before"] == training.quantile(at, "linear")
     assert every.median() != training.median()
     assert facts["runs"]["before"]["wall_us"] == run.time["wall_us"].sum()
 

@@ -194,7 +194,7 @@ def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -
 def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     """Both loops come to their end; in one a map failed before."""
     for name, said in (
-        ("generator_data", "by which first runs and outliers exceeded typical runs), never"),
+        ("generator_data", "extra in first runs and outliers), never"),
         ("map_raises", ", 1 failed, never"),
     ):
         assert main(["explain", str(path_of(f"{name}__tf2.20.0")), "--op", "IteratorGetNext"]) == 0

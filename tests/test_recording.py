@@ -357,8 +357,8 @@ def test_a_recording_without_its_end_is_said(tmp_path: Path) -> None:
     log.write_bytes(b"".join(lines[:-1]))
     run = open_log(log)
     cut = (
-        "The recording is incomplete: the program is still running, record was killed, "
-        "or the disk was full."
+        "The recording is incomplete: the program is still running, tflogscope record was "
+        "killed, or the disk filled up."
     )
     assert cut in " ".join(drawn(first_screen(run)).split())
     (note,) = run.check().notes

@@ -129,6 +129,7 @@ def test_the_facts_can_be_read() -> None:
 
 LONG = {
     "graph_dtypes__tf2.20.0": "Names four ops.",
+    "many_threads_inter__tf2.13.1__record": "Names two functions with long names.",
     "onednn_refused": "Quotes what oneDNN printed.",
     "own_metric__tf2.22.0rc0__record": "Says all that there is to say without problems.",
     "predicts_in_callback__tf2.20.0__record": "Is unsure on a busy machine.",

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -100,10 +101,10 @@ def header_line(
 
     Keys: `versions` (as found), `command` (`***` for secrets), `environment` (only known variables
     of TensorFlow, oneDNN, OpenMP, XLA, Keras, plug-ins and ranks), `lines` (whether the program is
-    asked for its own), `started` (ISO 8601, with the
-    zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
-    (those that oneDNN asks for), `sources` (CRC-32 of the program's file, by its name in the
-    command), `calibrated` (of `calibrated`; only if there is any).
+    asked for its own), `started` (ISO 8601, with the zone), `zone_seconds` (east of UTC),
+    `machine`, `system`, `processor`, `cpus` (that the program may use), `cpu_flags` (those that
+    oneDNN asks for), `sources` (CRC-32 of the program's file, by its name in the command),
+    `calibrated` (of `calibrated`; only if there is any).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
@@ -115,7 +116,7 @@ def header_line(
         "started": _moment(now),
         "zone_seconds": zone,
         "system": platform.platform(),
-        "cpus": os.cpu_count(),
+        "cpus": _cpus(),
         **_processor(),
         "sources": _sources(command),
         **({"calibrated": dict(calibrated)} if calibrated else {}),
@@ -124,6 +125,11 @@ def header_line(
     # A command may quote a log. Without spaces and markers nothing in it looks like a record.
     text = text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")
     return f"{MARK}{text}\n".encode("ascii")
+
+
+def _cpus() -> int | None:
+    """As many as TensorFlow starts threads for (tsl/platform/default/port.cc, MaxParallelism)."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
 
 
 def _sources(command: Sequence[str]) -> dict[str, int]:

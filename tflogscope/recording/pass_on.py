@@ -18,8 +18,8 @@ _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
 _LINES = (
     rb"tflogscope "
-    rb"(?:op|computed|node|gradient|function|trace|stack|setting|cost|left_out|threads|stopped"
-    rb"|off) \d"
+    rb"(?:op|computed|node|gradient|function|trace|stack|setting|cost|left_out|threads|faults"
+    rb"|stopped|off) \d"
 )
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
 # In the middle of a line. TensorFlow never calls absl::InitializeLog, so its records have seconds

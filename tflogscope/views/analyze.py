@@ -191,7 +191,7 @@ def _time_of(counted: Entry) -> float | None:
 # ---- ops -----------------------------------------------------------------------------------------
 
 _MODES = (
-    "Calls: wall time; others: summed over threads, without the excess of first runs and outliers."
+    "Calls: wall time; others: summed over threads. Excludes extra time in first runs and outliers."
 )
 _SUMS = (
     "Times are sums over all threads. Calls exclude the instantiation of their function. "
@@ -239,7 +239,7 @@ def _bases(run: Run, by_type: list[doc.Row]) -> Iterator[str]:
     if ranked_by(run.ops).startswith("steady"):
         ops = run.ops.filter(kind="op")
         us = float((ops["work_us"] - ops["steady_us"]).sum())
-        out = f", without {duration(us)} by which first runs and outliers exceeded typical runs"
+        out = f" and exclude {duration(us)} of extra time in first runs and outliers"
         yield f"Times are summed over threads{out * (us >= 1)}."
     else:
         yield "Times are summed over threads, with logging overhead."
@@ -305,7 +305,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     children: list[doc.Node] = [doc.Brief([doc.Table(columns, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
         children.append(doc.Paragraph(f"Not attributed to a line: {left}.", "hint"))
-    order = f", by {'time' if timed else 'runs'}{rest}"
+    order = f", by {'time of their ops' if timed else 'runs'}{rest}"
     section = doc.Section(title, children, "lines", brief=order)
     return section if ran else doc.Full(lambda: [section])
 

@@ -14,9 +14,9 @@ _ROWS_SHOWN = 10
 _SAME = 1.02  # times of oneDNN that differ by less are the same
 _LONG = 25  # characters of a change, from which on it says the new value alone
 _WHAT = (
-    ("functions", "Functions", ("function",)),
-    ("ops", "Ops", ("op",)),
-    ("nodes", "Nodes in functions common to both", ("function", "node")),
+    ("functions", "functions", ("function",)),
+    ("ops", "ops", ("op",)),
+    ("nodes", "nodes, in functions of both runs", ("function", "node")),
     ("primitives", "{} primitives (first runs included)", ("primitive", "implementation")),
 )
 # What a change is from and to, by its name.
@@ -102,11 +102,12 @@ def _of_step(step: Facts) -> str:
     As before where these overlap, and where one run on each side can't say that it is another.
     """
     us = [step[f"us_{side}"] for side in ("before", "after")]
-    apart = (
-        step["p75_us_before"] < step["p25_us_after"] or step["p75_us_after"] < step["p25_us_before"]
+    sides = (("before", "after"), ("after", "before"))
+    apart = any(
+        step[f"third_quartile_{one}"] < step[f"first_quartile_{other}"] for one, other in sides
     )
     far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
-    low, high = (duration(step[f"{name}_us_after"]) for name in ("p25", "p75"))
+    low, high = (duration(step[f"{name}_quartile_after"]) for name in ("first", "third"))
     spread = f", interquartile range now {low} to {high}" if us[0] != us[1] else ""
     return f"{_times(*us, certain=apart and far, of=' per call')}{spread}"
 
@@ -140,8 +141,8 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
     libraries = " and ".join(dict.fromkeys(ran)) or "oneDNN"
     changed = [
-        _changes(key, title.format(libraries), facts, names)
-        for key, title, names in _WHAT
+        _changes(key, f"Changed {what.format(libraries)}", facts, names)
+        for key, what, names in _WHAT
         if facts[key]
     ]
     yield from changed
@@ -203,7 +204,7 @@ def _changes(key: str, title: str, facts: Facts, names: tuple[str, ...]) -> doc.
     by_time = ", by time" * _is_timed(facts)
     shown = doc.Table(_compared(doc.columns("diff-changes"), facts), changes[:_ROWS_SHOWN])
     children = (doc.Brief([shown]), doc.Full(full))
-    return doc.Section(f"{title} that changed{by_time}", children, brief=more)
+    return doc.Section(f"{title}{by_time}", children, brief=more)
 
 
 def _pair(row: Facts, column: str, form: Callable[[Any], str]) -> str:
@@ -273,4 +274,4 @@ def _problems(facts: Facts | None) -> Iterator[doc.Node]:
         doc.Table(doc.columns("diff-problems"), problems[:_ROWS_SHOWN]),
         *doc.left_out(len(problems), _ROWS_SHOWN),
     ]
-    yield doc.Section("oneDNN problems common to both", shown)
+    yield doc.Section("oneDNN problems in both runs", shown)

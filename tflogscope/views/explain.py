@@ -78,9 +78,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
             took = f" ({duration(facts['steady_us'])})" if facts["steady_us"] else ""
             others = runs - facts["itself"]
             text = f"{facts['itself']:,} directly{took}, {others:,} through code it calls"
-            plumbing = sum(facts[mode]["runs"] for mode in ("eager", "graph")) - runs
-            besides = f", besides {plumbing:,} of transfer nodes" * bool(plumbing)
-            yield doc.Paragraph(f"{count_of(runs, 'execution')}{besides}: {text}.")
+            yield doc.Paragraph(f"{count_of(runs, 'execution')}: {text}.")
         calls = [op for op in facts["ops"] if op["kind"] == "call"]
         if us := sum(map(_us, calls)):
             count = sum(call["runs"] for call in calls)
@@ -143,7 +141,7 @@ def _time_at_pace(counted: Facts) -> str:
     steady, work = counted["steady_us"], counted["work_us"]
     if steady is None or work is None or work < steady + 1:
         return _time(counted)
-    more = f"{duration(work - steady)} by which first runs and outliers exceeded typical runs"
+    more = f"{duration(work - steady)} extra in first runs and outliers"
     return f" ({duration(steady)}, plus {more})"
 
 
@@ -177,12 +175,10 @@ def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
         | {"how": "a call" if op["kind"] == "call" else how[op["mode"]]}
         for op in facts["ops"][:_ASKED_SHOWN]
     ]
-    whole = [facts["eager"], facts["graph"]]
-    if rest := sum(mode["runs"] for mode in whole) - sum(row["runs"] for row in ops):
-        us = sum(map(_us, whole)) - sum(map(_us, facts["ops"][:_ASKED_SHOWN]))
-        more = len(facts["ops"]) - len(ops)
-        name = f"{more} more (--json has all)" if more > 0 else "transfer nodes"
-        ops.append({"name": name, "how": "", "mode": "graph", "runs": rest, "us": max(us, 0.0)})
+    if rest := facts["ops"][_ASKED_SHOWN:]:
+        runs, us = sum(op["runs"] for op in rest), sum(map(_us, rest))
+        name = f"{len(rest)} more (--json has all)"
+        ops.append({"name": name, "how": "", "mode": "graph", "runs": runs, "us": us})
     yield doc.Section("What it ran", [doc.Table(_ASKED, ops)])
 
 
@@ -218,7 +214,8 @@ def _cause(entry: Facts) -> doc.Item:
     if entry["why"]:
         run_by = [doc.Fact("run by", name) for name in entry["run_by"][:_GROUPS_SHOWN]]
         text = doc.Paragraph((f"{entry['why']} ", _lines(entry)))
-        return _said(head, text, *run_by, *_change(entry))
+        change, source = _change(entry)
+        return _said(head, text, *run_by, *([change] if entry["runs"] > 1 else []), source)
     why = "The log doesn't show why. "
     if entry["cause"] is None:
         why = "Python called the function; its ops ran as a graph. "

@@ -89,7 +89,7 @@ def _heading(row: Row, run: Run, *, titled: bool) -> str:
     no_name = not subject or subject == row["id"] or subject.startswith("the ")  # the program
     name = "" if no_name else shorten(subject, _NAME)
     if titled:  # no sentence follows
-        stake = f"{sentences('finding')[row['id']].title}{'. ' * bool(stake)}{stake}"
+        stake = f"{sentences('finding')[row['id']].title}{'; ' * bool(stake)}{stake}"
     return f"{row['id']}{f' ({name})' * bool(name)}{': ' * bool(stake)}{stake}"
 
 

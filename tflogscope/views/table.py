@@ -40,8 +40,8 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
         where = " in these rows"
     if "steady_us" in filled:
         text = (
-            "steady: time without logging overhead, and without what first runs and outliers took "
-            "beyond typical runs; work: with that. Other times are as logged."
+            "steady: time without logging overhead, and without extra time in first runs and "
+            "outliers; work: with that extra time. Other times are as logged."
         )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tflogscope.grammar.thresholds import threshold
+
 if TYPE_CHECKING:
     import polars as pl
 
+_LEAST_LOOPS = threshold("loop.least_share")
 _DECIMALS = 3  # of µs
 
 
@@ -127,13 +130,14 @@ def whole_of(
 
     A short recording is mostly start-up, and a longer one has more of its loops; so what is mostly
     in loops (`repeats_us` of it; None: not known) is a part of these, without the rest of it.
+    Where next to nothing of the run is in loops, it is a part of the run.
     None: it is no part of the run, such as time of several threads added up.
     """
     if us is None or not span:
         return None
     loops = float(repeated["repeats_us"].sum())
     part = us if repeats_us is None else repeats_us
-    if us / 2 <= part <= loops:
+    if us / 2 <= part <= loops and loops >= _LEAST_LOOPS * span:
         return Whole(part, loops, True)
     return Whole(us, span, False) if us <= span else None
 

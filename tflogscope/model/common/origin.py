@@ -109,6 +109,12 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def cpus_of(header: Mapping[str, Any] | None) -> int | None:
+    """How many processors `record` says the program may use."""
+    cpus = (header or {}).get("cpus")
+    return cpus if isinstance(cpus, int) and cpus > 0 else None
+
+
 def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
     """The version of TensorFlow that ran, by a header of `read_header`."""
     versions = fields_of(header, "versions")

@@ -286,26 +286,33 @@ class Costs:
         frame = self.executions.frame
         called = rows(frame["call"], nodes["row"]).is_not_null()
         nodes = only(nodes, called & nodes["steady_us"].is_not_null())
-        names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
+        names = ["call", "definition", "at", "end_at", "time", "end_time", "duration_us"]
         # A run of XLA's code may take longer than others: what is more is not the log's.
         as_printed = is_among(rows(frame["definition"], nodes["row"]), self._compiled)
         steady = pl.when(as_printed).then("work_us").otherwise("steady_us")
         nodes = nodes.with_columns(steady_us=steady)
         runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "steady_us"]])
         ran = runs.group_by("call").agg(
-            pl.col("work_us", "steady_us").sum(),
+            pl.col("steady_us").sum(),
             began=pl.col("time").min(),
             began_at=pl.col("at").min(),
             ended=pl.col("end_time").max(),
             ended_at=pl.col("end_at").max(),
             busy=pl.col("duration_us").sum(),
         )
-        calls = looked_up(self.executions.calls.drop_nulls("duration_us"), ran, "call")
+        calls = self.executions.calls
+        first_calls = calls.filter(pl.col("name").is_first_distinct())
+        first = only(runs, is_among(runs["call"], first_calls["call"].drop_nulls()))
+        # In a loop of a first call, a node's later runs make nothing.
+        made = pl.when(pl.struct("call", "definition").is_first_distinct()).then("work_us")
+        first = first.with_columns(first_us=made.otherwise("steady_us"))
+        first = first.group_by("call").agg(pl.col("first_us").sum())
+        calls = looked_up(looked_up(calls.drop_nulls("duration_us"), ran, "call"), first, "call")
         times = ["time", "end_time"]
         together = covered_within(runs[times], calls[times]).alias("together")
         side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
         in_nodes = (
-            pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("steady_us")
+            pl.when(pl.col("name").is_first_distinct()).then("first_us").otherwise("steady_us")
         )
         in_nodes = in_nodes / side_by_side
         time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")

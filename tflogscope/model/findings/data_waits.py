@@ -21,6 +21,7 @@ from tflogscope.model.common.frames import (
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS, runs_for_data
 from tflogscope.model.common.once import once
+from tflogscope.model.common.origin import cpus_of
 from tflogscope.model.executions.executions import spelled
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.gaps import python_of_data
@@ -82,8 +83,8 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
-        cpus = (evidence.recorded_as or {}).get("cpus")
-        stake *= stage["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
+        cpus = cpus_of(evidence.recorded_as)
+        stake *= stage["alone"] * (1 - 1 / cpus) if cpus else 0.0
     lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)
     if lacks_prefetch:  # it only moves the data beside the other work
         stake = min(stake, _other_work(evidence))
@@ -99,6 +100,9 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
         "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
+        "discarded": evidence.events.messages("cache_discarded").height if again else None,
+        "cached": "Cache" in there,
+        "endless": {"Repeat", "Take"} <= there,
         "serial": serial and not wide,
         "wide": wide,
         "wait": wait,

@@ -15,7 +15,7 @@ from tflogscope.model.calls.processes import several_processes
 from tflogscope.model.calls.python_functions import KERAS_STEPS, traces_recorded
 from tflogscope.model.common.frames import holds, is_among, only, rows, where
 from tflogscope.model.common.names import CONTROL_OPS, LOOP_OPS, PRODUCTS, PYTHON_OPS, UPDATES
-from tflogscope.model.common.origin import fields_of
+from tflogscope.model.common.origin import cpus_of, fields_of
 from tflogscope.model.costs.first_calls import compiled_calls
 from tflogscope.model.findings.changes import lengths_vary
 from tflogscope.model.findings.finding import (
@@ -47,6 +47,7 @@ _AT_ONCE = (
 # What else hands on state from one iteration to the next: variables, iterators, Python code.
 _STATE = rf"{UPDATES}|^Iterator\w+$|{PYTHON_OPS}"
 _MAPPED = r"(?:^|/)map(?:_\d+)?/while"
+_TURN = r"/[^/]+/_\d+$"  # behind a loop's name (core/common_runtime/lower_while_op.cc)
 _LOOP = re.compile(r".*?\bwhile(?:_\d+)?(?=/|$)")
 
 
@@ -106,7 +107,7 @@ def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Ite
         name = str(tiny["node"][0])
         facts = {
             "least": _TINY_US,
-            "iterations": mine["iterations"][0],
+            "iterations": _iterations(mine),
             "control": of_control.height,
             "ops": most(tiny["op"].filter(~tiny["op"].is_in(CONTROL_OPS))),
             "rest": whole - took or None,
@@ -117,6 +118,12 @@ def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Ite
         claim = _claim_of_loop(evidence, function, took)
         time, claims = (took, []) if claim.is_empty() else (None, [claim])
         yield Finding("loop-overhead", function, tiny.height, time, at, facts, python, claims)
+
+
+def _iterations(nodes: pl.DataFrame) -> int:
+    """How many iterations all loops ran; of a While that is no loop of nodes, what is usual."""
+    turns = nodes.filter(op="NextIteration").group_by(pl.col("node").str.replace(_TURN, ""))
+    return int(turns.agg(pl.max("runs"))["runs"].sum()) or int(nodes["iterations"][0])
 
 
 def _claim_of_loop(evidence: Evidence, function: str, took: float) -> pl.DataFrame:
@@ -316,8 +323,8 @@ def _compiled_again(evidence: Evidence) -> pl.DataFrame:
 
 def _threads(evidence: Evidence) -> Iterator[Finding]:
     """More threads than processors, where `record` wrote down how many there are."""
-    cpus = (evidence.recorded_as or {}).get("cpus")
-    if not isinstance(cpus, int) or cpus < 1:
+    cpus = cpus_of(evidence.recorded_as)
+    if cpus is None:
         return
     variables = fields_of(evidence.recorded_as, "environment")
     settings = [

@@ -20,7 +20,7 @@ from tflogscope.model.common.names import (
 from tflogscope.model.findings.finding import Finding
 from tflogscope.model.findings.lookups import read_edges
 from tflogscope.model.findings.unneeded import IN_BODY, find_nodes, is_much, nodes_of_program
-from tflogscope.model.pipeline import Evidence
+from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
 # core/common_runtime/lower_while_op.cc: the names of what a loop is made of, and of its body.
 _LOOP = r"^(.*)/(?:enter/_\d+$|body/_\d+/)"
@@ -42,8 +42,8 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     captured = _captured(evidence, nodes)
     if captured.is_empty() and not (nodes["op"] == _ENTER).any():
         return
-    edges = read_edges(evidence).filter(~pl.col("source").str.starts_with("^"))
-    edges = _without_turns(edges)
+    every = read_edges(evidence).filter(~pl.col("source").str.starts_with("^"))
+    edges = _without_turns(every)
     constants = nodes.filter(op="Const").select(_SAME)
     always = _constant(edges, pl.concat([constants, captured]))
     entered = nodes.filter(op=_ENTER).with_columns(loop=pl.col("node").str.extract(_LOOP))
@@ -52,7 +52,11 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     loops = entered.group_by("name", "loop").agg(entered=pl.col("executions").max())
     ran = pl.col("executions")
     computing = nodes.filter(~pl.col("op").str.contains(IDLE_OPS), ~pl.col("op").is_in(_MOVES))
-    each_call = computing.join(always, on=_SAME, how="semi").with_columns(needed=1 / ran)
+    reads = _steady_reads(evidence, nodes, every)
+    weights = _constant(edges, pl.concat([constants, reads]))
+    in_calls = _constant(edges, pl.concat([always, reads]).unique())
+    in_calls = in_calls.join(weights, on=_SAME, how="anti")
+    each_call = computing.join(in_calls, on=_SAME, how="semi").with_columns(needed=1 / ran)
     each_turn = computing.join(in_loops, on=_SAME, how="semi")
     each_turn = each_turn.with_columns(loop=pl.col("node").str.extract(_LOOP))
     each_turn = each_turn.join(loops, on=["name", "loop"]).with_columns(
@@ -83,9 +87,26 @@ def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
     called = pl.col("name").is_in(evidence.calls["name"].implode())
     arguments = nodes.filter(is_tensor, called, op="_Arg").join(written, on="name")
     arguments = arguments.with_columns(own=pl.col("attributes").str.extract(_SPECIFIED))
-    arguments = arguments.filter(own != pl.col("node")).explode("given")
-    is_given = own.str.starts_with(pl.col("given")).fill_null(value=False).any().over(_SAME)
-    return arguments.filter(~is_given).select(_SAME).unique()
+    arguments = arguments.filter(own != pl.col("node"))
+    of_calls = arguments.explode("given").filter(own.str.starts_with(pl.col("given")))
+    return arguments.join(of_calls, on=_SAME, how="anti").select(_SAME).unique()
+
+
+def _steady_reads(evidence: Evidence, nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """Reads of variables that are not updated: name, node.
+
+    None where the program, or another function, updates some: which ones, the log doesn't say.
+    """
+    is_update, first = pl.col("op").str.contains(UPDATES), pl.col("place") == 0
+    by_program = (pl.col("rule") == NEW_VALUE) & ~pl.col("before_calls")
+    updating = nodes.filter(is_update, pl.col("executions") > 1)["name"].unique()
+    reads = edges.filter(pl.col("op") == _READ, first)
+    if updating.len() > 1 or evidence.placed.filter(by_program).height:
+        return reads.select(_SAME).clear()
+    if updating.len():  # what others read, this function may update
+        reads = reads.filter(pl.col("name").is_in(updating.implode()))
+    handles = edges.filter(is_update, first).select("name", "source")
+    return reads.join(handles, on=["name", "source"], how="anti").select(_SAME).unique()
 
 
 def _without_turns(edges: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among, only
 from tflogscope.model.common.names import PRODUCTS, UPDATES
+from tflogscope.model.common.once import once
 from tflogscope.model.findings.finding import Finding, claim_nodes, definitions_of, most, total
 from tflogscope.model.pipeline import Evidence
 
@@ -23,7 +24,7 @@ _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
 _WORTH = threshold("loop-overhead.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
-_VALUE, _LAST = r"values: (\d{1,9})>", r"\baxis=-1\b"
+_VALUE, _LAST = r"values: (-?\d{1,9})>", r"\baxis=-1\b"
 _NUMBER = r":(\d{1,9})$"
 # The gradient of a lookup multiplies the turned vectors. So does a sum of the rows of each class.
 TURNED = r"\b(?:transpose_a|adj_x)=true"
@@ -185,8 +186,13 @@ def read_edges(evidence: Evidence, op: str | None = None) -> pl.DataFrame:
     `output` is which of the source's it is; `size` is the number in a constant source. Other
     columns: those of `Evidence.nodes`, us.
     """
-    nodes = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
-    of = nodes.filter(pl.col("op").eq(op).any().over("name")) if op else nodes
+    edges = _every_edge(evidence)
+    return edges.filter(pl.col("op").eq(op).any().over("name")) if op else edges
+
+
+@once
+def _every_edge(evidence: Evidence) -> pl.DataFrame:
+    of = evidence.nodes.rename({ranked_by(evidence.nodes): "us"})
     sources = of["inputs"].str.split(", ").alias("source")
     fed = of.hstack([sources]).with_columns(place=pl.int_ranges(pl.col("source").list.len()))
     number = pl.col("source").str.extract(_NUMBER, 1).cast(pl.Int64).fill_null(0)

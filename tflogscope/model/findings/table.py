@@ -22,6 +22,7 @@ from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.executions.executions import with_places
+from tflogscope.model.findings.broadcasts import broadcast_findings
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.convolutions import convolution_findings
 from tflogscope.model.findings.data_waits import input_findings
@@ -31,6 +32,7 @@ from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.invariant import invariant_findings
 from tflogscope.model.findings.lookups import lookup_findings
+from tflogscope.model.findings.memory import memory_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.pipelines import pipeline_findings
 from tflogscope.model.findings.python_code import python_findings
@@ -212,6 +214,8 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from lookup_findings(evidence)
     yield from unneeded_findings(evidence)
     yield from invariant_findings(evidence)
+    yield from broadcast_findings(evidence)
+    yield from memory_findings(evidence)
     yield from unrolled_findings(evidence)
     yield from verbose_findings(evidence)
     yield from warning_findings(evidence)

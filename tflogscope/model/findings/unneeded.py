@@ -34,7 +34,7 @@ _WEIGHTS = "BackpropFilter"
 # python/ops/math_grad.py, _MatMulGrad: of a product of two turned factors both gradients are such.
 _BOTH_TURNED = r"\b(?:transpose_b|adj_y)=true"
 _SORT, _SORTED = "TopKV2", r"(?:^|/)(?:arg)?sort/TopKV2(?:_\d+)?$"
-_SLICE = "StridedSlice"
+_SLICE, _DIAGONAL = "StridedSlice", "MatrixDiagPartV3"
 _PARTS = (_SLICE, "Slice")  # their third input is where each dimension ends, or how long
 _SHRINKS, _KEEPS = (
     r"\bellipsis_mask=0\b.*\bshrink_axis_mask=(\d{1,9})\b",
@@ -45,7 +45,9 @@ _ASSIGNS = "AssignVariableOp"
 
 
 def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Gradients of one op taken several times, frozen layers in each epoch, sorts cut short."""
+    """Gradients of one op taken several times, frozen layers in each epoch, sorts cut short, parts
+    of products.
+    """
     nodes = nodes_of_program(evidence)
     nodes = nodes.with_columns(path=pl.col("node").str.replace(INLINED, ""))
     nodes = nodes.with_columns(of=pl.col("path").str.extract(_OF_OP, 1))
@@ -56,6 +58,8 @@ def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _sorts(evidence)
     if _SLICE in nodes["op"]:
         yield from _sliced(evidence)
+    if _DIAGONAL in nodes["op"]:
+        yield from _diagonals(evidence, nodes)
 
 
 def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
@@ -184,6 +188,20 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
         names = most(mine.filter(op.str.contains(PRODUCTS))["node"].str.replace(INLINED, ""))
         facts = {"all": mine["length"].max(), "names": names}
         yield find_nodes("sliced-product", evidence, mine, facts)
+
+
+def _diagonals(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
+    """Products of which only the diagonal is used, with their gradients."""
+    edges, product = read_edges(evidence, _DIAGONAL), pl.col("source").str.replace(INLINED, "")
+    forward = edges.filter(~pl.col("node").str.contains(_GRADIENT, literal=True))
+    alone = forward.filter(pl.col("node").n_unique().over("name", "source") == 1, op=_DIAGONAL)
+    taken = alone.filter(place=0).select("name", product=product)
+    products = nodes.filter(pl.col("op").str.contains(PRODUCTS))
+    products = products.with_columns(product=pl.coalesce("of", "path"), less="us")
+    mine = products.join(taken, on=["name", "product"], how="semi")
+    if is_much(mine["less"], nodes["us"]):
+        mine = mine.with_columns(of="product")
+        yield find_nodes("sliced-product", evidence, mine, {"diagonal": True})
 
 
 def _lengths(evidence: Evidence, edges: pl.DataFrame) -> pl.DataFrame:

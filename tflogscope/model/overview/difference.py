@@ -123,7 +123,7 @@ def _loops(run: Any) -> float | None:
 
 
 def _step(runs: dict[str, Tables]) -> Facts | None:
-    """The step function of both: function, and of each side us_before, p25_us_before, ….
+    """The step function of both: function, and of each side us_before, first_quartile_before, ….
 
     None where they differ or are not called again, or nothing is known of how long that took.
     """
@@ -135,7 +135,7 @@ def _step(runs: dict[str, Tables]) -> Facts | None:
     return {"function": both["function"][0], **figures}
 
 
-_SPREAD = ("us", "p25_us", "p75_us")
+_SPREAD = ("us", "first_quartile", "third_quartile")
 
 
 def _spread(time: str) -> list[pl.Expr]:
@@ -268,10 +268,10 @@ def _changed(per: Sides, keys: list[str], watched: dict[str, str]) -> list[Facts
     }
     ratio = pl.when(pl.any_horizontal(False, *other.values())).then(RATIO).otherwise(RATIO_ALONE)
     slower = (usual["after"] > ratio * usual["before"]) & (
-        pl.col("p25_us_after") > pl.col("p75_us_before")
+        pl.col("first_quartile_after") > pl.col("third_quartile_before")
     )
     faster = (usual["before"] > ratio * usual["after"]) & (
-        pl.col("p25_us_before") > pl.col("p75_us_after")
+        pl.col("first_quartile_before") > pl.col("third_quartile_after")
     )
     differs = {
         "new": ~here["before"],

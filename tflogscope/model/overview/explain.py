@@ -132,7 +132,7 @@ class Explainer:
             raise _not_there("line of the program", place, stacks["python"].unique().to_list())
         of_line = meant.filter("itself")["id"].implode()
         directly = executions.filter(
-            pl.col("stack").is_in(of_line), pl.col("status") != "dead", pl.col("kind") != "plumbing"
+            pl.col("stack").is_in(of_line), pl.col("status") != "dead", pl.col("kind").is_in(_RUN)
         )
         facts = self._facts({"at": place}, executions)
         of_ops = _cost(_counted(directly.filter(kind="op")))
@@ -317,9 +317,12 @@ def _said(rule: Any, op: str | None = None) -> Facts:
     return facts | ({"reason": rule.reason} if hasattr(rule, "reason") else {})
 
 
+_RUN = ("op", "call")  # not what constant folding computed, nor transfers
+
+
 def _asked(executions: pl.DataFrame) -> list[Facts]:
     """Ops, functions and nodes: how often each ran and how long, the most time first."""
-    groups = executions.filter(pl.col("kind") != "plumbing").group_by("mode", "kind", "op")
+    groups = executions.filter(pl.col("kind").is_in(_RUN)).group_by("mode", "kind", "op")
     ops = [{"mode": mode, "kind": kind, "op": op, **_counted(h)} for (mode, kind, op), h in groups]
     return sorted(ops, key=lambda op: (-_cost(op), -op["runs"], op["op"]))
 

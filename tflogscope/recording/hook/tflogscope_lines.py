@@ -26,6 +26,7 @@ from time import perf_counter, thread_time, time
 from types import FrameType
 from typing import Any
 
+from tflogscope_faults import Faults  # type: ignore[import-not-found]  # it is beside this file
 from tflogscope_stacks import (  # type: ignore[import-not-found]  # it is beside this file
     KNOWN,
     LINE,
@@ -57,6 +58,7 @@ class Lines:
         self.stacks.forked()
         self.taped: dict[int, tuple[Any, int]] = {}
         self.traces = Traces()
+        self.faults = Faults()
         self.spent = 0.0  # seconds that the program waited for the hook
         self.said_cost = False
         self.left_out = 0  # lines that could not be written
@@ -107,9 +109,11 @@ class Lines:
         self.write(f"op {threading.get_native_id()} {self.process}.{number} {name}")
         if before == len(self.stacks.texts) and len(self.took) < _TIMED:
             self.took.append(perf_counter() - began)
+        self.faults.begin(name)
 
     def ended(self) -> None:
         """An op that was announced has run."""
+        self.faults.end()
         self.thread.ended = perf_counter(), thread_time()
 
     def computed(self) -> None:
@@ -192,6 +196,8 @@ class Lines:
                 with contextlib.suppress(OSError):
                     threads = " ".join(os.listdir("/proc/self/task"))  # noqa: PTH208  Linux
                 self.write(f"threads {self.process} {threads}"[:LINE])
+                if faults := self.faults.text():
+                    self.write(f"faults {self.process} {faults}")
         if self.left_out:
             with contextlib.suppress(OSError):
                 self.write(f"left_out {self.process} {self.left_out}")
