@@ -128,6 +128,7 @@ def test_the_facts_can_be_read() -> None:
 
 
 LONG = {
+    "ends_at_once__tf2.21.0__record": "Says all that there is to say without problems.",
     "graph_dtypes__tf2.20.0": "Names four ops.",
     "many_threads_inter__tf2.13.1__record": "Names two functions with long names.",
     "onednn_refused": "Quotes what oneDNN printed.",

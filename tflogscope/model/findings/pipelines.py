@@ -296,7 +296,8 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     ends = evidence.placed.filter(pl.col("op").str.contains(NEXT), status="failed")["at"]
     slept = (pl.col("begin") - pl.col("made")) / _FIRST_SLEEP + 1  # a power of 2 as it wakes up
     late = slept / 2 ** ((1 + _EARLY) * slept).log(2).floor() - 1
-    ended = only(spans, is_among(spans["last_at"], ends)).filter(late <= _LATE)
+    behind = pl.concat([spans, _after_all(evidence, spans)])
+    ended = only(behind, is_among(behind["last_at"], ends)).filter(late <= _LATE)
     gaps = pl.concat([replaced, ended])
     in_python = pl.col("op").str.contains(PYTHON_OPS) & runs_for_data()
     if gaps.is_empty() or evidence.nodes.filter(in_python).height:  # Keras stops its workers there
@@ -315,6 +316,22 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "freed-iterator", "the data", gaps.height, None, at.to_list(), facts, line, claims
     )
+
+
+def _after_all(evidence: Evidence, spans: pl.DataFrame) -> pl.DataFrame:
+    """The gap of each thread from its last op to the program's end, as a row like those."""
+    records, window = evidence.events.messages("python_computed"), run_window(evidence)
+    if window is None:
+        return spans.clear()
+    thread = pl.col("os_thread").cast(spans.schema["thread"])
+    said = records.group_by(thread=thread).agg(pl.col("at", "computed").last().name.prefix("end_"))
+    last = spans.group_by("thread", maintain_order=True).last().join(said, on="thread")
+    gap = pl.lit(window[1]) - pl.col("end")
+    waited = gap - pl.min_horizontal("end_computed", gap)
+    last = last.filter(pl.col("end_at") > pl.col("at"), gap > 0).with_columns(
+        since="end", begin=pl.lit(window[1]), gap=gap, waited=waited, last_at="at"
+    )
+    return last.select(spans.columns).cast(spans.schema)
 
 
 def _loops_over_data(evidence: Evidence) -> bool:

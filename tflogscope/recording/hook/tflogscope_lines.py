@@ -189,6 +189,8 @@ class Lines:
         self.said_cost = True
         if self.on and self.stacks.texts:
             with contextlib.suppress(OSError):
+                self.computed()  # since its last op
+            with contextlib.suppress(OSError):
                 if self.took:
                     median = sorted(self.took)[len(self.took) // 2]
                     self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
