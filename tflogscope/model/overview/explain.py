@@ -163,9 +163,10 @@ class Explainer:
         if len(nodes):
             return f"It reports a rewrite: explain --node {nodes[0]}"
         before = self._of_first_source(self._executions).filter(pl.col("line") <= line)["line"]
+        of_program = f"For a line of the program: explain --at FILE:{line}"
         if before.is_empty():
-            return "The first execution starts after it."
-        return f"The last execution before it starts on line {before[-1]:,}."
+            return f"The first execution starts after it. {of_program}"
+        return f"The last execution before it starts on line {before[-1]:,}. {of_program}"
 
     # ---- the facts -------------------------------------------------------------------------------
 
