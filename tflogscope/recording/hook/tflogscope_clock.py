@@ -16,11 +16,11 @@ from time import perf_counter
 from typing import Any
 
 from tflogscope_finder import (  # type: ignore[import-not-found]  # it is beside this file
+    FUNCTIONS,
     Finder,
     in_place_of,
 )
 
-_FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 _taken: dict[str, list[float]] = {}  # seconds, by full name
 
 
@@ -31,7 +31,7 @@ def _timed(original: Callable[..., Any], at: int) -> Callable[..., Any]:
         name = args[at]
         if isinstance(name, bytes):
             name = name.decode()
-        if not str(name).startswith(_FUNCTIONS):
+        if not str(name).startswith(FUNCTIONS):
             return original(*args)
         began = perf_counter()
         result = original(*args)

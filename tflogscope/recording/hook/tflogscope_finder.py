@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+FUNCTIONS = ("__inference_", "__forward_", "__backward_")
+"""How names of graph functions begin (python/eager/polymorphic_function/concrete_function.py)."""
+
 
 def in_place_of(original: Any, function: Any, module: ModuleType) -> Any:
     """A function that a program can't tell from the original: name, signature, source and pickle.
