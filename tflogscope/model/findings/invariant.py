@@ -52,10 +52,12 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     loops = entered.group_by("name", "loop").agg(entered=pl.col("executions").max())
     ran = pl.col("executions")
     computing = nodes.filter(~pl.col("op").str.contains(IDLE_OPS), ~pl.col("op").is_in(_MOVES))
-    reads = _steady_reads(evidence, nodes, every)
-    weights = _constant(edges, pl.concat([constants, reads]))
-    in_calls = _constant(edges, pl.concat([always, reads]).unique())
-    in_calls = in_calls.join(weights, on=_SAME, how="anti")
+    in_calls = captured
+    if captured.height:
+        reads = _steady_reads(evidence, nodes, every)
+        weights = _constant(edges, pl.concat([constants, reads]))
+        in_calls = _constant(edges, pl.concat([always, reads]).unique())
+        in_calls = in_calls.join(weights, on=_SAME, how="anti")
     each_call = computing.join(in_calls, on=_SAME, how="semi").with_columns(needed=1 / ran)
     each_turn = computing.join(in_loops, on=_SAME, how="semi")
     each_turn = each_turn.with_columns(loop=pl.col("node").str.extract(_LOOP))
