@@ -83,7 +83,8 @@ def commands_on(log: Path, work: Path, before: str | None) -> dict[str, list[str
 
     With `before`, another Python, each of ours is there twice: `NAME, before` runs in that one.
     """
-    ours = [sys.executable, "-m", "tflogscope"]
+    # -P: not what is in the folder that this runs in.
+    ours = [sys.executable, "-P", "-m", "tflogscope"]
     names = ("copies.log", "log.zst", "small.log", "onednn.log", "logs")
     copies, packed, small, onednn, logs = (work / name for name in names)
     # In pieces: a process starts with the peak memory of the one that started it.
