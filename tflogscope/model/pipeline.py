@@ -93,7 +93,7 @@ class Evidence:
     def costs(self) -> Costs:
         """What each execution would have taken without the log."""
         calibrated = calibrated_of(self.recorded_as)
-        return Costs(self.executions, self.linked, lambda: self.events.record_times, calibrated)
+        return Costs(self.executions, self.linked, self.events, calibrated)
 
     @cached_property
     def line_price(self) -> float:
@@ -272,7 +272,7 @@ class Evidence:
     def without_log(self) -> WithoutLog:
         """What windows of the program's threads would have taken without the log."""
         threads = self.executions.eager["thread"].unique()
-        return WithoutLog(self.events, self.costs.price, threads)
+        return WithoutLog(self.events, self.costs, threads)
 
     def asked_by(self, frames: str) -> pl.Series:
         """The lines of eager ops and calls whose stack is known and has such frames (a pattern)."""

@@ -294,7 +294,7 @@ def lines_section(facts: Summary, room: doc.Room, most: int = _LINES_SHOWN) -> d
     more = len(ran) - most
     rest = f" ({most} of {len(ran)}; all: tflogscope analyze --json LOG)" if more > 0 else ""
     time = (Column("us", "time", "us"),) * timed
-    node_runs = Column("graph_runs", "graph runs", "count", tone="graph")
+    node_runs = Column("graph_runs", "graph op runs", "count", tone="graph")
     columns = (_LINES[0], *time, _LINES[1], node_runs, *_LINES[3:5])
     brief = [{**row, "graph_runs": row["graph_runs"] or None} for row in ran[:most]]
 

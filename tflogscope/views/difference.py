@@ -8,6 +8,7 @@ from typing import Any
 from tflogscope.model.common.figures import count_of, duration
 from tflogscope.model.overview.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.views import document as doc
+from tflogscope.views.recorded import log_format
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
@@ -16,7 +17,7 @@ _LONG = 25  # characters of a change, from which on it says the new value alone
 _WHAT = (
     ("functions", "functions", ("function",)),
     ("ops", "ops", ("op",)),
-    ("nodes", "nodes, in functions of both runs", ("function", "node")),
+    ("nodes", "nodes (of functions in both runs)", ("function", "node")),
     ("primitives", "{} primitives (first runs included)", ("primitive", "implementation")),
 )
 # What a change is from and to, by its name.
@@ -152,9 +153,9 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
 
 def _side(side: str, run: Facts) -> doc.Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
-    dialect = (run["tensorflow_dialect"] or "").replace(", ", " and ")
     wall = f", {duration(run['wall_us'])} wall time" if run["wall_us"] else ""
-    form = f"log format {dialect}" if dialect else "no TensorFlow records"
+    dialect = run["tensorflow_dialect"]
+    form = log_format(dialect) if dialect else "no TensorFlow records"
     if run["tensorflow_version"]:
         form = f"TensorFlow {run['tensorflow_version']}"
     lines = count_of(run["lines"], "line")

@@ -105,6 +105,12 @@ def _all_behind_others(log: Entry) -> bool:
     return log.tensorflow_dialect is None and log.vlog_level is not None
 
 
+def log_format(dialect: str) -> str:
+    """How records begin, by `tensorflow_dialect` (grammars/tables.toml)."""
+    names = dialect.replace(" with thread ids", " (thread ids)")
+    return f"log format{'s' * (', ' in names)} {names.replace(', ', ' and ')}"
+
+
 def _format(log: Entry) -> list[str]:
     release, level = log.tensorflow_version, log.vlog_level
     tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
@@ -114,7 +120,7 @@ def _format(log: Entry) -> list[str]:
         parts = [f"no {tensorflow} records"]
     else:
         parts = [
-            f"{tensorflow} · log format {log.tensorflow_dialect.replace(', ', ' and ')}",
+            f"{tensorflow} · {log_format(log.tensorflow_dialect)}",
             "VLOG level unknown" if level is None else f"VLOG level {level}",
         ]
     version, lines = log.onednn_version, log.onednn_verbose_lines

@@ -41,7 +41,7 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     if "steady_us" in filled:
         text = (
             "steady: time without logging overhead, and without extra time in first runs and "
-            "outliers; work: with that extra time. Other times are as logged."
+            "outliers; work: including that extra time. Other times are as logged."
         )
         nodes.append(Paragraph(text))
     if empty := [name for name in frame.columns if name not in filled]:

@@ -55,7 +55,7 @@ def time_section(run: Run, *, least: float = _LEAST) -> Iterator[doc.Section]:
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
         named = ", ".join(PHASE_NAMES[phase] for phase in unknown)
-        nodes.append(doc.Paragraph(f"This log can't measure: {named}."))
+        nodes.append(doc.Paragraph(f"Not measurable from this log: {named}."))
     yield doc.Section("Where the time went", nodes, "time", brief=where)
 
 

@@ -241,5 +241,5 @@ def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     if any(sum(lane.begun) for lane in activity.lanes):
         parts.append("│ started; no end in the log")
     if any(lane.total_us is not None for lane in activity.lanes):
-        parts.append("busy: the same for the whole run; logged time: sum of durations")
+        parts.append("busy: that fraction of the whole run; logged time: sum of durations")
     print_paragraph(" · ".join(parts), console)

@@ -8,7 +8,7 @@ each record between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,13 +16,21 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import PLACES, Events
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import rounded
-from tflogscope.model.common.frames import first_with, is_among, looked_up, only, rows, where
+from tflogscope.model.common.frames import (
+    first_with,
+    is_among,
+    last_before,
+    looked_up,
+    only,
+    rows,
+    where,
+)
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import FUNCTION_CALLS, NEXT
+from tflogscope.model.common.names import FUNCTION_CALLS, NEXT, PYTHON_OPS
 from tflogscope.model.executions.executions import Executions
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
@@ -49,13 +57,12 @@ class Price(NamedTuple):
 class Costs:
     """What each execution would have taken without the log.
 
-    `record_times`: see `Events.record_times`; asked for only if nodes don't say the price.
     `calibrated`: see `origin.calibrated_of`.
     """
 
     executions: Executions
     linked: Linked
-    record_times: Callable[[], pl.DataFrame]
+    events: Events
     calibrated: Mapping[str, float]
 
     @cached_property
@@ -116,7 +123,7 @@ class Costs:
 
         Most of them have nothing between them but their own wording and writing.
         """
-        records = self.record_times()
+        records = self.events.record_times
         at, time, thread = (records[name].to_numpy() for name in ("at", "time", "thread"))
         gap = np.diff(time)
         gap = gap[(np.diff(at) == PLACES) & (thread[1:] == thread[:-1]) & (gap >= 0)]
@@ -150,7 +157,37 @@ class Costs:
         lines = (frame["end_at"] - frame["at"]).filter(chosen) // PLACES
         ran = only(self.linked.by_execution, chosen).fill_null(0)
         row = pl.Series("row", where(chosen))
-        return runs.hstack([row, lines.clip(1).alias("records"), *ran])
+        return self._without_hook(runs.hstack([row, lines.clip(1).alias("records"), *ran]))
+
+    def _without_hook(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """The runs without what `record`'s hook took in those of Python code that asks for ops.
+
+        Such a line costs more than a record: the hook looks up where the program is.
+        """
+        took = self.hook_line_us
+        is_python = self.executions.signatures["op"].str.contains(PYTHON_OPS)
+        place = where(is_python[runs["signature"]])
+        if took is None or not len(place):
+            return runs
+        lines = self.events.messages("python_op").select("at", thread="os_thread").sort("at")
+        count = lines.select(pl.int_range(1, pl.len() + 1).over("thread")).to_series()
+        windows = rows(self.executions.frame[["at", "end_at", "thread"]], runs["row"][place])
+        before, behind = (
+            rows(count, last_before(windows[[edge, "thread"]], lines)).fill_null(0)
+            for edge in ("at", "end_at")
+        )
+        inside = np.zeros(runs.height)
+        inside[place] = (behind - before).to_numpy()
+        return runs.with_columns(
+            duration_us=(pl.col("duration_us") - took * pl.lit(pl.Series(inside))).clip(0),
+            records=(pl.col("records") - pl.lit(pl.Series(inside)).cast(pl.Int64)).clip(1),
+        )
+
+    @cached_property
+    def hook_line_us(self) -> float | None:
+        """What a line of `record`'s hook about an eager op took, in µs; None: there is none."""
+        costs = self.events.messages("python_cost")
+        return costs.select(pl.col("took_ns").median() / 1000).item()  # type: ignore[no-any-return]
 
     @cached_property
     def _nodes(self) -> pl.DataFrame:

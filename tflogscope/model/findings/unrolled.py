@@ -18,6 +18,7 @@ _TURNS_A_VARIABLE = threshold("unrolled.least_turns_a_variable")
 _LEAST_US = threshold("unrolled.least")
 _TRACED_ONCE_US = threshold("unrolled.traced_once")
 _NUMBER = r"_\d+(/|$)"  # framework/ops.py, Graph.unique_name
+_DISTRIBUTED = r"(?:^|/)time_distributed(?:_\d+)*/"  # what Keras calls such layers
 _FRAME = r"^([^<;][^;]*:\d+) (.*)$"
 _LEAVES = ("_Arg", "VarHandleOp", "VariableV2")
 
@@ -44,7 +45,12 @@ def unrolled_findings(evidence: Evidence) -> Iterator[Finding]:
         return
     us = less / took * pl.col("work_us")
     claim = once.select("thread", begin="start", end="end", us=us)
-    facts = {"share": loops.height / traced.height, "took": took}
+    facts = {
+        "share": loops.height / traced.height,
+        "took": took,
+        # keras/src/layers/rnn/time_distributed.py: a loop over the time steps, if their number is known
+        "distributed": 2 * loops["node"].str.contains(_DISTRIBUTED).sum() > loops.height,
+    }
     python, at = _line_of_loop(loops), loops["at"].to_list()
     yield Finding("unrolled", python, loops.height, None, at, facts, python, [claim])
 

@@ -13,7 +13,7 @@ from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.common.frames import Integers, holds, is_among, last_before, rows
 from tflogscope.model.common.names import CHECKPOINTS, NEXT
-from tflogscope.model.costs.costs import COLD, Price
+from tflogscope.model.costs.costs import COLD, Costs
 
 DISPATCH_US = threshold("dispatch.most")
 LEAST = threshold("loop.least_turns")
@@ -137,13 +137,13 @@ def with_computed(events: Events, spans: pl.DataFrame) -> pl.DataFrame:
 class WithoutLog:
     """What windows of some threads would have taken without the log.
 
-    Each record in a window cost its thread the price of one (`price` None: the log doesn't say it),
+    Each record in a window cost its thread the price of one (none where the log doesn't say it),
     and each line that the hook of `record` writes before an op or for a node what it says of
     itself: it looks up where the program is.
     """
 
-    def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
-        took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
+    def __init__(self, events: Events, costs: Costs, threads: pl.Series) -> None:
+        took, price = costs.hook_line_us, costs.price
         usual = price.usual if price else 0.0
         self._cold = price.quick if price else 0.0
         hook = (took or usual) if price else 0.0
