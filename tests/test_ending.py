@@ -47,7 +47,7 @@ def crashed(run: Run) -> list[dict[str, str]]:
 def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: Open) -> None:
     (found,) = crashed(opened(ended(MODULE, INSIDE)))
     assert found["text"].startswith(
-        "The log ends with a traceback; whether the program continued is unknown"
+        "The log ends with this traceback (the program may have continued)"
     )
     assert found["python"] == "train.py:5"
 

@@ -116,7 +116,7 @@ def test_a_sample_that_does_not_fit_its_row_is_said(tmp_path: Path) -> None:
     run = tflogscope.open_log(path, grammar=own)
     assert run.summary.recorded.envelope == "our launcher"
     found = tflogscope.open_log(path).summary.recorded.envelope
-    assert found == "the same text before each line"
+    assert found == "a prefix, the same on each line"
     (own / "ours.toml").write_text(row.replace('rank = "rank"', 'rank = "task"'))
     with pytest.raises(GrammarError, match="no field 'task'"):
         load_grammar(own)

@@ -163,7 +163,7 @@ def test_an_op_says_where_more_of_it_ran(capsys: pytest.CaptureFixture[str]) -> 
     assert run_of(FIT).explain(op="MatMul")["fused_into"] == ["_FusedMatMul"]
     assert run_of(FIT).explain(op="AddV2")["fused_into"] == []
     assert main(["explain", str(path_of(FIT)), "--op", "MatMul"]) == 0
-    assert "More were fused into _FusedMatMul" in capsys.readouterr().out
+    assert "Other nodes were fused into _FusedMatMul" in capsys.readouterr().out
 
 
 def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,7 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
     ]
     first = evidence.calls.row(0, named=True) if evidence.calls.height else {}
     training = _training_line(eager, first["source"], first["line"]) if first else None
+    own = eager.filter("own", ~pl.col("before_calls"))
     facts = {
         "training": training,
         "first": None if training else first.get("function"),
@@ -57,7 +58,7 @@ def unexpected_eager(entry: PolicyKey) -> Measurement | None:
         "seldom": 0 if counted.height else int(seldom.sum()),
         "calls_per_turn": CALLS_PER_TURN,
         "metrics": _metric_ops(entry),
-        "own": int(eager["own"].sum()),
+        "own": own.height,
         "notebook": evidence.run.in_notebook,
     }
     return Measurement(counted.height, broken, facts, entry.limit)

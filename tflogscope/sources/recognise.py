@@ -88,7 +88,7 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
     if others or len(behind) < _LEAST_FULL or shape.endswith("0") or "$" in shape:
         return ()
     template = shape.replace(" 0", "$_0").replace("0", "${n:uint}") + '$["$]' * bool(quoted)
-    before = Envelope("alike", "the same text before each line", "", "", head=template)
+    before = Envelope("alike", "a prefix, the same on each line", "", "", head=template)
     quotes = Envelope("escaped", "quotes", "", "", escapes=((b'"\n', b"\n"), (b'""', b'"')))
     return (before, *_colours(head), *([quotes] if quoted else []))
 

@@ -87,7 +87,7 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if facts.get("fused_into"):
         fused = facts["fused_into"]
         yield doc.Paragraph(
-            f"More were fused into {' and '.join(fused)}; try explain --op {fused[0]}."
+            f"Other nodes were fused into {' and '.join(fused)}; try explain --op {fused[0]}."
         )
     if what == "op" and facts["compiled_runs"]:
         runs = count_of(facts["compiled_runs"], "execution")

@@ -61,7 +61,7 @@ def recorded_facts(log: Entry) -> Iterator[doc.Fact]:
     yield doc.Fact("log", f"{size_of(log.bytes)}: {first(log.sources, _SOURCES_SHOWN)}")
     if log.envelope:
         process = f" · {log.process}" if log.process else ""
-        yield doc.Fact("wrapper", f"{log.envelope}{process}")
+        yield doc.Fact("log wrapper", f"{log.envelope}{process}")
     yield doc.Fact("format", " · ".join(_format(log)))
     if log.wall_us is not None:
         span = f"{moment(log.first)} to {(moment(log.last) or '')[11:]}"

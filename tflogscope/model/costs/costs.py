@@ -38,6 +38,7 @@ from tflogscope.model.links.linked import Linked
 _LEAST_RUNS = threshold("costs.least_runs")
 _STEADY_RUNS = threshold("costs.steady_runs")
 _CHEAP_US = threshold("costs.cheap")
+_NOT_CHEAP = threshold("costs.not_cheap")
 COLD = threshold("costs.cold_share")
 _OF_LINES = threshold("costs.lines_share")
 _RECORDS_A_LINE = threshold("costs.records_a_line")
@@ -217,6 +218,7 @@ class Costs:
             calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
         )
         nodes = nodes.hstack(rows(kernels, nodes["definition"]))
+        nodes = nodes.with_columns(cheap=pl.col("cheap") & ~_take_long(nodes))
         # What XLA compiled has no nodes with rows of their own: its printed time is all there is.
         return nodes.with_columns(
             calls=nodes["calls"] & ~is_among(nodes["definition"], self._compiled)
@@ -377,6 +379,19 @@ class Costs:
         printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         scaled = times * by
         return np.where((by > 1) & (scaled > printed), printed, scaled)
+
+
+def _take_long(nodes: pl.DataFrame) -> pl.Series:
+    """Which cheap kernels do something here: their later runs take much longer than most.
+
+    core/kernels/resource_variable_ops.cc: ReadVariableOp copies a variable whose rows were updated.
+    """
+    cheap = nodes.filter("cheap", pl.col("runs") >= _STEADY_RUNS).sort("quick")
+    if cheap.is_empty():
+        return pl.repeat(False, nodes.height, dtype=pl.Boolean, eager=True)
+    runs = cheap["runs"].cum_sum()
+    usual = float(cheap["quick"][int(runs.search_sorted(runs[-1] / 2))])
+    return (nodes["quick"] > _NOT_CHEAP * usual) & (nodes["runs"] >= _STEADY_RUNS)
 
 
 def _unnumbered(name: str) -> pl.Expr:

@@ -36,6 +36,8 @@ def checkpoint_findings(evidence: Evidence) -> Iterator[Finding]:
     saved, restored = by_ops if has_ops else _count_files(evidence, spans)
     if max(saved, restored) < LEAST:
         return
+    if saved < LEAST:  # one that is loaded again and again is no cost of saving
+        saved = 0
     # Everything from the last call to the next one is part of it: names and values of variables.
     with_calls = bool(spans["is_call"].any())
     # What a call is behind is there, too: the list of checkpoints is written last.

@@ -19,7 +19,14 @@ from tflogscope.model.common.frames import (
     where,
 )
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.names import MAKE_ITERATOR, NEXT, PYTHON_OPS, runs_for_data
+from tflogscope.model.common.names import (
+    IDLE_OPS,
+    MAKE_ITERATOR,
+    NEXT,
+    PLUMBING_OPS,
+    PYTHON_OPS,
+    runs_for_data,
+)
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import cpus_of
 from tflogscope.model.executions.executions import spelled
@@ -185,6 +192,11 @@ def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
     small = pl.col("per_run") <= _LEAST_RUN
     small |= (pl.col("per_op") <= _SMALL_OP) & ~pl.col("random")
     small &= pl.col("function").str.contains(_MAP)
+    # Dataset.ragged_batch has a map of its own, which computes nothing.
+    op = pl.col("op")
+    plain = op.is_in(PLUMBING_OPS) | op.str.contains(rf"{IDLE_OPS}|^RaggedTensor")
+    computing = evidence.nodes.filter(~plain)
+    small &= pl.col("function").is_in(computing["function"].implode())
     return _slowest(_stages(evidence).head(1).filter(small, pl.col("runs") >= _BATCHED * elements))
 
 
@@ -199,8 +211,9 @@ def _nested_datasets(evidence: Evidence, elements: int) -> dict[str, Any]:
         pl.col("op").str.contains(MAKES_DATASET),
         pl.col("executions") >= _BATCHED * elements,
     )
-    made = made.sort("executions", descending=True).select("function", runs="executions")
-    return next(made.iter_rows(named=True), {})
+    # A line that makes several pipelines makes several functions of one name.
+    made = made.group_by("function").agg(runs=pl.col("executions").sum()).sort("runs", "function")
+    return next(made.reverse().iter_rows(named=True), {})
 
 
 def _resizes_later(evidence: Evidence, function: str) -> str | None:

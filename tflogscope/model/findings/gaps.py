@@ -17,6 +17,7 @@ from tflogscope.model.common.frames import holds, is_among, last_before, only, r
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import CHECKPOINTS, MAKE_ITERATOR, SAVING, UPDATES, runs_for_data
 from tflogscope.model.common.once import once
+from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.executions.executing import printed_by_python
 from tflogscope.model.executions.servers import serves
 from tflogscope.model.executions.stack_traces import read_stack_traces
@@ -26,6 +27,7 @@ from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US
 
 _LEAST_CALLS = threshold("between-steps.least_calls")
+_WAITED, _SLEPT = threshold("between-steps.waited"), threshold("between-steps.slept")
 _STEADY = threshold("between-steps.steady_share")
 _IDLE_SHARE = threshold("between-steps.idle_share")
 _HELD = threshold("between-steps.held_share")
@@ -48,7 +50,8 @@ def read_gaps(evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame]:
     Pauses are left out. The spans are those of `_spans`.
 
     Between two training steps of Keras only callbacks run code of the program, so calls of other
-    functions are theirs. Elsewhere a gap has no call of another function in it.
+    functions are theirs. Elsewhere a gap has no call of another function in it, but may be between
+    two functions of the program that take turns.
 
     Columns: name, function, thread, at (of the call after it), last_at, last_end, begin, of_keras,
     pauses (of that name, how many were left out), and in µs, without the log, eager (what a graph
@@ -67,12 +70,21 @@ def read_gaps(evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame]:
         before.over(keys).name.prefix(prefix)
         for keys, prefix in (("thread", "last_"), (["thread", "name"], "own_"))
     )
-    between = outer.with_columns(last, of_name).select(
-        *("name", "function", "thread", "at", "begin", "of_keras", "fit"),
-        last_end=pl.when("fit").then("own_end").otherwise("last_end"),
-        last_at=pl.when("fit").then("own_end_at").otherwise("last_end_at"),
-        follows=pl.col("fit") | (pl.col("last_name") == pl.col("name")),
-        gap=pl.col("begin") - pl.when("fit").then("own_end").otherwise("last_end"),
+    # Functions that take turns, such as one that embeds a batch and one that trains with it.
+    itself = pl.col("last_name") == pl.col("name")
+    turns = pl.len().over("thread", "last_name", "name") >= _LEAST_CALLS
+    of_program = ~pl.col("of_keras") & ~pl.col("of_keras").shift(1).over("thread")
+    in_turn = turns & of_program & ~itself.any().over("thread", "name")
+    between = (
+        outer.with_columns(last, of_name)
+        .with_columns(in_turn=in_turn)
+        .select(
+            *("name", "function", "thread", "at", "begin", "of_keras", "fit"),
+            last_end=pl.when("fit").then("own_end").otherwise("last_end"),
+            last_at=pl.when("fit").then("own_end_at").otherwise("last_end_at"),
+            follows=pl.col("fit") | itself | pl.col("in_turn"),
+            gap=pl.col("begin") - pl.when("fit").then("own_end").otherwise("last_end"),
+        )
     )
     gaps = _apart(between.filter(pl.col("follows") & (pl.col("gap") > 0)))
     spans = _spans(evidence, gaps, pace)
@@ -318,8 +330,10 @@ def _waits(evidence: Evidence, at: pl.Series, idle: float) -> dict[str, Any]:
         return {"waits": False}
     mine = only(spans, is_among(spans["at"], at))
     gap, waited = (float(mine[name].sum()) for name in ("gap", "waited"))
+    # On a busy machine a thread that computes waits for a processor as well.
+    most = _SLEPT if is_busy(evidence.recorded) else _WAITED
     # Not all of these gaps is idle: what eager ops and the loop itself take is left out of that.
-    return {"waits": 2 * waited > gap, "ran": idle * (1 - waited / (gap or 1.0))}
+    return {"waits": waited > most * gap, "ran": idle * (1 - waited / (gap or 1.0))}
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:

@@ -102,8 +102,11 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     summed = summed.join(updates, left_on=same, right_on=["name", "of"], nulls_equal=True)
     each = (pl.col("us") / pl.col("executions")).max()
     gathers = fed.filter(op.str.contains(_GATHERS)).group_by("name").agg(gather=each)
-    looked_up = _computed(fed, summed)
-    by_hand = _of_lines(evidence, fed, looked_up).join(
+    looked_up, others = _computed(fed, summed), _added(fed, summed)
+    penalties = _of_lines(evidence, fed, others.select("name", node="source"))
+    if penalties["op"].str.contains(_GATHERS).any():  # a line of Keras', which runs all
+        penalties = penalties.clear()
+    by_hand = pl.concat([_of_lines(evidence, fed, looked_up), penalties]).join(
         found.select("name", "of", "updates").unique("name"), on="name", nulls_equal=True
     )
     found = pl.concat([found, by_hand.select(found.columns)]).unique([*same, "of"])
@@ -113,7 +116,6 @@ def _dense_updates(evidence: Evidence) -> Iterator[Finding]:
     worth = _WORTH * float(evidence.nodes[ranked_by(evidence.nodes)].sum())
     if float(found["less"].sum()) > worth:
         finding = _finding("dense-update", evidence, found, summed.sort("ran_at"))
-        others = _added(fed, summed)
         lines = most(
             evidence.lines.named(evidence.lines.of_nodes(others["name"], others["source"]))
         )

@@ -229,6 +229,7 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "few": few_elements(builds) and builds["elements"].sum() > 0,
         "package": builds["package"][0],
         "keras": keras,
+        "fits": keras == "fit",
         "builder": None if builds["package"][0] else keras,
         "batch": _METHODS.get(keras or ""),
         "callback": callback,
@@ -271,6 +272,7 @@ def _iterated(evidence: Evidence) -> Iterator[Finding]:
             "calls": int(iterators["calls"].sum()),
             "making": AVOIDABLE,
             "keras": keras,
+            "fits": keras == "fit",
         }
         at = iterators["at"].explode().to_list()
         claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64))]

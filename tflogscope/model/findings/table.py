@@ -247,7 +247,8 @@ def _facts(finding: Finding) -> dict[str, Any]:
 def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
     if row.severity:
         return row.severity
-    share = _WORTH if row.at_most else WORTH_A_LOOK
+    unreliable = row.at_most or is_busy(evidence.recorded)
+    share = _WORTH if unreliable else WORTH_A_LOOK
     much = _is_much(finding, evidence, share) and not _is_unsure(finding, evidence)
     return "warning" if much or finding.facts.get("worth_a_look") else "note"
 

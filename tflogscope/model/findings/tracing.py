@@ -20,7 +20,6 @@ from tflogscope.model.calls.python_functions import (
     retrace_warnings,
     traces_recorded,
 )
-from tflogscope.model.causes.causes import package_of
 from tflogscope.model.common.frames import (
     Integers,
     first_after,
@@ -38,16 +37,15 @@ from tflogscope.model.findings.changes import NOTHING, changed
 from tflogscope.model.findings.finding import Finding, claim_spans, total
 from tflogscope.model.findings.pipelines import is_batched
 from tflogscope.model.ledger.phases import traced
+from tflogscope.model.ledger.remade import remade_models
 from tflogscope.model.ledger.stretches import traced_time
 from tflogscope.model.pipeline import Evidence
-from tflogscope.model.rows.spans import LEAST
 
 _OWN = re.compile(
     r"/(?:tensorflow|keras|tf_keras)/"
 )  # files that define no function of a program's
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+)/")  # a function of a library
 _LATER = ~pl.col("python_function").is_first_distinct()
-_SHAPES = r"_handle_shapes=(\[.*?\])(?:, \w+=|$)"  # of a variable that a function gets
 _LEAST_PART = threshold("first-call.least_part")
 _MOST_TRACING = threshold("retraced.most_tracing")
 _WORTH_SAYING = threshold("first-call.tracing_share")
@@ -67,7 +65,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     made = firsts.filter(pl.col("made_by") == PFOR, pl.col("python_function").is_duplicated())
     if not made.is_empty():
         yield _again(evidence, made, "pfor", {"pfor": True})
-    yield from _rebuilt(evidence, firsts)
+    yield from _rebuilt(evidence)
     firsts = firsts.filter(pl.col("made_by").is_null())
     firsts = firsts.filter(
         pl.struct("python_function", of_part(pl.col("name"))).is_first_distinct()
@@ -90,28 +88,16 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         yield _again(evidence, traces, subject, {**why, "why": why, "warnings": count})
 
 
-def _rebuilt(evidence: Evidence, firsts: pl.DataFrame) -> Iterator[Finding]:
-    """Models of Keras that one line of the program trains, each traced anew, alike in size.
-
-    Each has functions of its own, so that none of these is traced twice. The variables that a
-    function gets have the shapes of the model's. Models that an installed package trains are left
-    out: no program can keep them.
-    """
-    size = pl.col("attributes").str.extract(_SHAPES).drop_nulls().sort().str.join(" ")
-    sizes = evidence.nodes.group_by("name").agg(nodes=pl.len(), size=size)
-    stacks, stack = evidence.lines.stacks, evidence.lines.of_begins(firsts["at"])
-    by_program = stacks.select("python", package=package_of(pl.col("frames")))
-    steps = firsts.hstack(rows(by_program, stack)).filter(pl.col("package").is_null())
-    steps = steps.join(sizes, on="name", maintain_order="left").drop_nulls("python")
-    steps = steps.filter(pl.col("function").is_in(KERAS_STEPS), traces=1)
-    alike = ["function", "python", "nodes", "size"]
-    models = pl.col("python_function").n_unique().over(alike)
-    again = steps.with_columns(models=models).filter(pl.col("models") >= LEAST)
-    lines = again.partition_by("python", maintain_order=True)
-    for at_line in lines:
-        later = ~pl.struct(alike).is_first_distinct()
-        subject = "the model" + f" at {at_line['python'][0]}" * (len(lines) > 1)
-        yield _again(evidence, at_line, subject, {"models": at_line["models"].max()}, later)
+def _rebuilt(evidence: Evidence) -> Iterator[Finding]:
+    """What `remade_models` says."""
+    steps = remade_models(evidence)
+    loops = steps.partition_by("loop", maintain_order=True)
+    for mine in loops:
+        lines = mine.group_by("python").agg(pl.col("python_function", "size").n_unique())
+        models, sizes = lines["python_function"].max(), lines["size"].max()
+        subject = "the model" + f" at {mine['python'][0]}" * (len(loops) > 1)
+        facts = {"models": models, "sizes": sizes if sizes != 1 else None}
+        yield _again(evidence, mine, subject, facts, pl.col("later"))
 
 
 def _again(

@@ -34,7 +34,9 @@ _WEIGHTS = "BackpropFilter"
 # python/ops/math_grad.py, _MatMulGrad: of a product of two turned factors both gradients are such.
 _BOTH_TURNED = r"\b(?:transpose_b|adj_y)=true"
 _SORT, _SORTED = "TopKV2", r"(?:^|/)(?:arg)?sort/TopKV2(?:_\d+)?$"
-_SLICE, _DIAGONAL = "StridedSlice", "MatrixDiagPartV3"
+_SLICE, _DIAGONAL, _ROWS = "StridedSlice", "MatrixDiagPartV3", "GatherNd"
+# python/ops/parallel_for/pfor.py: what a Jacobian vectorizes are gradients.
+_PFOR, _JACOBIAN = "/pfor", "gradient_tape/.*/pfor"
 _PARTS = (_SLICE, "Slice")  # their third input is where each dimension ends, or how long
 _SHRINKS, _KEEPS = (
     r"\bellipsis_mask=0\b.*\bshrink_axis_mask=(\d{1,9})\b",
@@ -60,6 +62,8 @@ def unneeded_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _sliced(evidence)
     if _DIAGONAL in nodes["op"]:
         yield from _diagonals(evidence, nodes)
+    if nodes["node"].str.contains(_JACOBIAN).any():
+        yield from _jacobians(evidence, nodes)
 
 
 def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
@@ -202,6 +206,28 @@ def _diagonals(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     if is_much(mine["less"], nodes["us"]):
         mine = mine.with_columns(of="product")
         yield find_nodes("sliced-product", evidence, mine, {"diagonal": True})
+
+
+def _jacobians(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
+    """Jacobians of which only the diagonal, or what GatherNd takes, is used."""
+    edges, op = read_edges(evidence), pl.col("op")
+    forward = edges.filter(~pl.col("node").str.contains(_GRADIENT, literal=True))
+    users = forward.group_by("name", "source").agg(users=pl.col("node").n_unique())
+    alone = users.filter(users=1).select("name", "source")
+    parts = forward.filter(op.is_in((_DIAGONAL, _ROWS)), place=0)
+    passes = edges.filter(op.is_in((_SLICE, "Transpose", *_KEEPS)), place=0)
+    passes = passes.select("name", source="node", before="source").unique()
+    reached = parts.select("name", "source").join(alone, on=["name", "source"])
+    while reached.height and not reached["source"].str.contains(_JACOBIAN).any():
+        before = passes.join(reached, on=["name", "source"]).select("name", source="before")
+        # What the Jacobian is reshaped from is used by its own nodes as well.
+        kept = pl.col("source").str.contains(_JACOBIAN)
+        reached = pl.concat([before.filter(kept), before.join(alone, on=["name", "source"])])
+    mine = nodes.filter(pl.col("node").str.contains(_PFOR))
+    mine = mine.filter(is_among(mine["name"], reached["name"]))
+    if is_much(mine["us"], nodes["us"]):
+        mine = mine.with_columns(less="us", of="op")
+        yield find_nodes("sliced-product", evidence, mine, {"jacobian": True})
 
 
 def _lengths(evidence: Evidence, edges: pl.DataFrame) -> pl.DataFrame:

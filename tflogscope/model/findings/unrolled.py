@@ -48,7 +48,7 @@ def unrolled_findings(evidence: Evidence) -> Iterator[Finding]:
     facts = {
         "share": loops.height / traced.height,
         "took": took,
-        # keras/src/layers/rnn/time_distributed.py: a loop over the time steps, if their number is known
+        # keras/src/layers/rnn/time_distributed.py: a loop over time steps whose number is known
         "distributed": 2 * loops["node"].str.contains(_DISTRIBUTED).sum() > loops.height,
     }
     python, at = _line_of_loop(loops), loops["at"].to_list()

@@ -42,6 +42,7 @@ from tflogscope.model.ledger.phases import (
     traced,
     wait_of,
 )
+from tflogscope.model.ledger.remade import remade_models
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.rows.spans import LEAST
 
@@ -262,12 +263,15 @@ class _Thread:
 
         The first trace and call of a Python function are of no loop (threads that call at once each
         instantiate the function), nor are those of a trace that the program comes back to after
-        another one: it is kept, however long the program runs. Those of other later traces may be.
+        another one: it is kept, however long the program runs. Those of other later traces may be,
+        and those of models that a line makes again.
         Nor is the first run of an op that makes a primitive, nor what makes variables, nor what
         comes before the calls of a thread that calls in a loop.
         """
         of = self._of
-        names = of.python_functions.filter(pl.col("traces") == 1)["name"]
+        remade = remade_models(of).filter("later")["name"]
+        names = of.python_functions.filter(traces=1)["name"]
+        names = only(names.to_frame(), ~is_among(names, remade))["name"]
         turns = of.calls.drop_nulls("python_function").sort("begin_at")
         turns = turns.with_columns(turn=pl.col("name").rle_id().over("python_function"))
         back = turns.filter(pl.col("turn").n_unique().over("name") > 1)["name"]

@@ -58,6 +58,7 @@ class Traces:
     def __init__(self) -> None:
         self.objects = Numbers()  # of tf.function
         self.values = Numbers()
+        self.parts = Numbers()  # code, what methods are bound to, and what functions close over
         self.functions: Dict[int, int] = {}  # by the number of the object  # noqa: UP006
         self.numbers = itertools.count(1)
         self.same: Dict[Any, int] = {}  # by code and what the code closes over  # noqa: UP006
@@ -78,7 +79,9 @@ class Traces:
         code = getattr(plain, "__code__", None)
         number = self.objects.of(function)
         if number not in self.functions:
-            key = (id(code or plain), bound, _closure(plain))
+            parts = (code or plain, *bound, *_closure(plain))
+            # Not their ids, which CPython gives away again: Keras makes such a function in compile.
+            key = tuple(self.parts.of(part) for part in parts)
             if key not in self.same:
                 self.same.setdefault(key, next(self.numbers))
             self.functions[number] = self.same[key]
@@ -152,14 +155,14 @@ def _call_of(frame: Optional[FrameType]) -> Optional[Tuple[Any, Any, Any]]:  # n
     return None
 
 
-def _plain(function: Any) -> Tuple[Any, int]:  # noqa: UP006
-    """The function under decorators, and the object that it is bound to (its id; 0: none)."""
-    bound = 0
+def _plain(function: Any) -> Tuple[Any, Tuple[Any, ...]]:  # noqa: UP006
+    """The function under decorators, and the object that it is bound to (empty: none)."""
+    bound: Tuple[Any, ...] = ()  # noqa: UP006
     for _ in range(16):
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):
-            bound, function = id(function.__self__), function.__func__
+            bound, function = (function.__self__,), function.__func__
         elif isinstance(function, types.FunctionType) and "__wrapped__" in vars(function):
             function = vars(function)["__wrapped__"]
         else:
@@ -167,7 +170,7 @@ def _plain(function: Any) -> Tuple[Any, int]:  # noqa: UP006
     return function, bound
 
 
-def _named(function: Any, code: Any, bound: int, args: Any, kwargs: Any) -> Dict[str, Any]:  # noqa: UP006
+def _named(function: Any, code: Any, bound: Any, args: Any, kwargs: Any) -> Dict[str, Any]:  # noqa: UP006
     """Arguments by their names, those included that were left to their defaults."""
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     defaults = getattr(function, "__defaults__", None) or ()
@@ -181,11 +184,11 @@ def _named(function: Any, code: Any, bound: int, args: Any, kwargs: Any) -> Dict
     return {name: given[name] for name in [*order, *(name for name in given if name not in order)]}
 
 
-def _closure(function: Any) -> Tuple[int, ...]:  # noqa: UP006
-    ids = []
+def _closure(function: Any) -> List[Any]:  # noqa: UP006
+    values = []
     for cell in getattr(function, "__closure__", None) or ():
         try:
-            ids.append(id(cell.cell_contents))
+            values.append(cell.cell_contents)
         except ValueError:  # empty as yet
-            ids.append(0)
-    return tuple(ids)
+            values.append(None)
+    return values
