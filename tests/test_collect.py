@@ -595,7 +595,8 @@ def test_no_worker_is_left_behind(tmp_path: Path, number: signal.Signals) -> Non
     program = tmp_path / "parent.py"
     program.write_text(
         "import os, sys, time\nfrom tflogscope.stores.pools import Processes\n"
-        "def work(number):\n    print(os.getpid(), flush=True)\n    time.sleep(600)\n"
+        # One write: two workers print at once, and print may write the end of the line by itself.
+        "def work(number):\n    os.write(1, b'%d\\n' % os.getpid())\n    time.sleep(600)\n"
         "if __name__ == '__main__': list(Processes(2).run(work, [(0,), (1,)]))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}

@@ -272,7 +272,6 @@ def _iterated(evidence: Evidence) -> Iterator[Finding]:
             "calls": int(iterators["calls"].sum()),
             "making": AVOIDABLE,
             "keras": keras,
-            "fits": keras == "fit",
         }
         at = iterators["at"].explode().to_list()
         claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64))]
