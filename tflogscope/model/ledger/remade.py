@@ -32,6 +32,9 @@ def remade_models(of: Evidence) -> pl.DataFrame:
     firsts = of.first_calls.filter(
         pl.col("function").is_in(KERAS_STEPS), pl.col("made_by").is_null(), flavour="inference"
     )
+    if firsts.height < LEAST:  # most programs: nothing is looked up for them
+        texts = {name: pl.lit(None, pl.String) for name in ("python", "size")}
+        return firsts.clear().with_columns(**texts, later=False, loop=0)
     size = pl.col("attributes").str.extract(_MATRIX).drop_nulls().sort().str.join(" ")
     sizes = of.nodes.group_by("name").agg(size=size).filter(pl.col("size") != "")
     stacks, stack = of.lines.stacks, of.lines.of_begins(firsts["at"])
