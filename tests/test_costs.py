@@ -114,6 +114,19 @@ def test_branches_that_were_not_taken_have_no_work_without_an_end(opened: Open) 
     assert timeline["work_us"].to_list() == [0.0] * 40 + [None]
 
 
+def test_a_read_that_copies_its_variable_is_no_price_of_a_record(opened: Open) -> None:
+    log, read = Log(), Node(2, "b", "ReadVariableOp")
+    for step in range(1, 41):
+        log.step(step, Node(1, "a", "Const"), Node(3, "c", "_Arg"))
+        log.start(read, step)
+        log.wait(5_000)
+        log.done(read, step)
+    work = opened(log.text()).timeline.group_by("op").agg(pl.col("work_us").median())
+    of_op = dict(work.iter_rows())
+    assert of_op["ReadVariableOp"] > 3_000
+    assert of_op["Const"] < 1
+
+
 def test_a_short_log_says_that_it_does_not_show_the_price(opened: Open) -> None:
     log = Log()
     log.step(1, Node(1, "a", "Const"), Node(2, "b", "MatMul"))

@@ -177,11 +177,12 @@ class Costs:
             rows(count, last_before(windows[[edge, "thread"]], lines)).fill_null(0)
             for edge in ("at", "end_at")
         )
-        inside = np.zeros(runs.height)
+        inside = np.zeros(runs.height, np.int64)
         inside[place] = (behind - before).to_numpy()
+        count_of_run = pl.lit(pl.Series(inside))
         return runs.with_columns(
-            duration_us=(pl.col("duration_us") - took * pl.lit(pl.Series(inside))).clip(0),
-            records=(pl.col("records") - pl.lit(pl.Series(inside)).cast(pl.Int64)).clip(1),
+            duration_us=(pl.col("duration_us") - took * count_of_run).clip(0),
+            records=(pl.col("records") - count_of_run).clip(1),
         )
 
     @cached_property
