@@ -217,14 +217,15 @@ def _jacobians(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     parts = forward.filter(op.is_in((_DIAGONAL, _ROWS)), place=0)
     passes = edges.filter(op.is_in((_SLICE, "Transpose", *_KEEPS)), place=0)
     passes = passes.select("name", source="node", before="source").unique()
-    reached = parts.select("name", "source").join(alone, on=["name", "source"])
-    while reached.height and not reached["source"].str.contains(_JACOBIAN).any():
-        before = passes.join(reached, on=["name", "source"]).select("name", source="before")
-        # What the Jacobian is reshaped from is used by its own nodes as well.
-        kept = pl.col("source").str.contains(_JACOBIAN)
-        reached = pl.concat([before.filter(kept), before.join(alone, on=["name", "source"])])
+    reached, names = parts.select("name", "source"), list[pl.Series]()
+    of_jacobian = pl.col("source").str.contains(_JACOBIAN)
+    while reached.height:
+        names.append(reached.filter(of_jacobian)["name"])
+        # Its own nodes use what a Jacobian is reshaped from, but nothing else uses the rest.
+        before = reached.filter(~of_jacobian).join(alone, on=["name", "source"])
+        reached = passes.join(before, on=["name", "source"]).select("name", source="before")
     mine = nodes.filter(pl.col("node").str.contains(_PFOR))
-    mine = mine.filter(is_among(mine["name"], reached["name"]))
+    mine = mine.filter(is_among(mine["name"], pl.concat(names))) if names else mine.clear()
     if is_much(mine["us"], nodes["us"]):
         mine = mine.with_columns(less="us", of="op")
         yield find_nodes("sliced-product", evidence, mine, {"jacobian": True})
