@@ -284,7 +284,7 @@ def test_a_session_has_no_eager_ops() -> None:
 def test_what_keras_itself_asks_for_is_not_counted() -> None:
     rows = [call("predict_function", 0), eager("ConcatV2", own=True), eager("ConcatV2")]
     assert found(MadeRun(rows)) == [("ConcatV2", 1)]
-    assert "Not counted: 1 that TensorFlow or a library ran itself." in check(MadeRun(rows)).text
+    assert "Not counted: 1 op that TensorFlow or a library ran itself." in check(MadeRun(rows)).text
 
 
 def test_python_in_place_of_a_graph_counts_there_too() -> None:
@@ -426,7 +426,7 @@ def test_what_ran_once_outside_loops_does_not_fail_it(name: str) -> None:
     run = run_of(f"{name}__record")
     result = check_run(run).checks[0]
     assert result.passed
-    assert f"{run.unexpected_eager.height} ops outside loops" in result.text
+    assert f"{run.unexpected_eager.height} ops on lines that ran once" in result.text
 
 
 def test_what_runs_once_an_epoch_does_not_fail_it_alone() -> None:
@@ -434,7 +434,7 @@ def test_what_runs_once_an_epoch_does_not_fail_it_alone() -> None:
     run = run_of("norms_each_epoch__tf2.20.0__record")
     verdict = check_run(run)
     assert verdict.passed
-    assert "3 ops on lines that ran after one in 10 calls or fewer." in verdict.checks[0].text
+    assert "3 ops on lines that ran after at most one in 10 calls." in verdict.checks[0].text
     strict = check_run(run, policy({"after": "start"})).checks[0].violations
     assert ("Sqrt", 3) in [(each.subject["op"], each.amount) for each in strict]
     rows = check_run(run_of("norms_each_epoch_rows__tf2.20.0__record")).checks[0].violations
@@ -450,7 +450,7 @@ def test_what_ran_once_after_the_last_call_does_not_fail_it_alone() -> None:
     (line,) = run.unexpected_eager["line"]
     verdict = check_run(run)
     assert verdict.passed
-    said = "1 op outside loops that call functions, on lines that ran once or twice"
+    said = "1 op on lines that ran once or twice, outside loops that call graph functions"
     assert said in verdict.checks[0].text
     strict = check_run(run, policy({"after": "start"})).checks[0].violations
     assert line in [line for each in strict for line in each.lines]
@@ -465,14 +465,14 @@ def test_a_data_set_that_serializes_what_a_generator_gives_is_not_the_programs(
 ) -> None:
     result, *_ = check_run(run_of(f"generator_of_sparse_{made}__tf2.20.0__record")).checks
     assert {each.subject["op"]: each.amount for each in result.violations} == ops
-    assert "Not counted: 6 that TensorFlow or a library ran itself." in result.text
+    assert "Not counted: 6 ops that TensorFlow or a library ran itself." in result.text
 
 
 def test_a_librarys_deprecated_method_is_the_librarys() -> None:
     """TensorFlow's decorator is between it and the program; below it may be the program, too."""
     result, *_ = check_run(run_of("library_deprecated__tf2.15.1__record")).checks
     assert {each.subject["op"]: each.amount for each in result.violations} == {"Sqrt": 3}
-    assert "Not counted: 96 that TensorFlow or a library ran itself." in result.text
+    assert "Not counted: 96 ops that TensorFlow or a library ran itself." in result.text
 
 
 def test_unpacking_ragged_and_sparse_elements_is_of_tf_data() -> None:

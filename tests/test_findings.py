@@ -73,7 +73,7 @@ def test_what_differs_between_traces_is_said() -> None:
     }
     assert "the shape of x ([1,8], [?,8])" in by_subject["g"]
     assert "a Python value or an object differs" in by_subject["f"]
-    assert "TensorFlow warned 2 times" in by_subject["f"]
+    assert "TensorFlow warned about retracing 2 times" in by_subject["f"]
 
 
 def test_what_failed_is_said_before_the_message_is_cut(opened: Open) -> None:
@@ -112,7 +112,7 @@ def test_pauses_between_epochs_are_not_between_steps(opened: Open) -> None:
     [row] = found(opened(log), "between-steps")
     assert row["count"] == 5
     assert row["time_us"] < 10_000
-    assert "excludes 1 longer gap" in row["text"]
+    assert "Not counted: 1 longer gap" in row["text"]
 
 
 def test_calls_that_follow_at_once_leave_nothing_to_find(opened: Open) -> None:
@@ -209,7 +209,7 @@ def test_a_line_that_is_cut_names_no_device(cut: str, opened: Open) -> None:
     lines = [f"{start}/device:CPU:0", f"{start}{cut}"]
     assert found(opened("\n".join([*lines, ""])), "on-cpu") == []
     (whole,) = found(opened("\n".join([*lines, f"{start}/device:GPU:0", ""])), "on-cpu")
-    assert whole["text"] == "1 of 2 eager dispatches ran on the CPU, the others on GPU:0: MatMul."
+    assert whole["text"] == "1 of 2 eager dispatches ran on the CPU (MatMul), the others on GPU:0."
 
 
 @pytest.mark.parametrize(

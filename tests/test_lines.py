@@ -199,10 +199,10 @@ def test_a_frame_proves_a_cause(opened: Open, frames: str, ops: list[str], cause
 @pytest.mark.parametrize(
     ("lines", "written", "said"),
     [
-        (True, [], "No lines of the program"),
+        (True, [], "No source lines"),
         (False, [], None),
         (True, ["tflogscope op 9000 7.0 Mul"], None),
-        (True, ["tflogscope off 7 ValueError:_odd"], "ended the hook of record (ValueError:_odd)"),
+        (True, ["tflogscope off 7 ValueError:_odd"], "hook stopped on an error (ValueError:_odd)"),
         (False, ["tflogscope left_out 7 2", "tflogscope left_out 8 1"], "skipped 3 lines"),
     ],
 )

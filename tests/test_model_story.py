@@ -127,7 +127,7 @@ def test_the_screen_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     screen = " ".join(capsys.readouterr().out.split())
     assert "No problems found" in screen
     assert MODES in screen
-    assert "On oneDNN in graphs, and never called eagerly: MatMul" in screen
+    assert "Ran on oneDNN in graphs, but were never called eagerly: MatMul" in screen
     add = fact_of("AddV2")
     for line in (add["eager_first_line"], add["eager_last_line"], add["graph_first_line"]):
         assert f"{line:,}" in screen

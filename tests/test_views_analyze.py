@@ -276,7 +276,7 @@ def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:
     log.start(code, -7)
     log.executing("Mul")
     [limit] = [each for each in opened(log).summary.limits if each.id == "stopped"]
-    assert limit.text.endswith("The log stops while a call to f was running, in EagerPyFunc.")
+    assert limit.text.endswith("The log stops while a call to f is running EagerPyFunc.")
 
 
 @pytest.mark.parametrize(

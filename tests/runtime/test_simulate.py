@@ -121,7 +121,7 @@ def test_help_says_what_the_program_may_do_and_whose_the_exit_code_is() -> None:
     code, out, _ = simulate("--help")
     said = " ".join(out.split())
     assert code == 0
-    assert "runs with all your rights: this is not a sandbox" in said
+    assert "runs with all your permissions: this is not a sandbox" in said
     assert "Its exit status is passed on" in said
 
 

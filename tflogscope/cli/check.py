@@ -77,7 +77,7 @@ def check(
     """Check a run against a policy; exit 1 if it fails.
 
     By default, no op may run eagerly after the first call of a graph function or the first eager
-    training step, except what any program runs eagerly, such as creating variables and datasets.
+    training step, except what every program does eagerly, such as creating variables and datasets.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ def collect(
     """Analyze many runs separately and keep their tables in a store.
 
     Skips runs that the store already has, from the same log and tflogscope version. The exit code
-    is 1 if a run failed; the others are stored, and the table runs has the reason.
+    is 1 if a run failed; the others are stored, and the table `runs` has the reason.
 
     \b
     Examples:

@@ -22,8 +22,8 @@ def diff(
 ) -> None:
     """Show what changed between two runs.
 
-    Compares modes, kernels, traces, times and findings. Functions are matched by name, without
-    their number.
+    Compares modes, kernels, traces, times and findings. Functions are matched by name, ignoring
+    the number at its end.
 
     \b
     Examples:

@@ -33,7 +33,7 @@ def explain(
     *,
     op: Annotated[str | None, option("--op OP", "Explain an op type: MatMul.")] = None,
     node: Annotated[
-        str | None, option("--node NODE", "Explain a graph node: its name, or the end of it.")
+        str | None, option("--node NODE", "Explain a graph node, by its name or the end of it.")
     ] = None,
     line: Annotated[
         int | None,
@@ -45,7 +45,9 @@ def explain(
     ] = None,
     primitive: Annotated[
         str | None,
-        option("--primitive NAME", "Explain a oneDNN primitive, problem by problem: matmul."),
+        option(
+            "--primitive NAME", "Explain a oneDNN primitive such as matmul, problem by problem."
+        ),
     ] = None,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,

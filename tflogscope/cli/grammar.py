@@ -21,7 +21,7 @@ app = typer.Typer(name="grammar", add_completion=False, rich_markup_mode=None)
 
 @app.callback(invoke_without_command=True)
 def grammar(context: typer.Context) -> None:
-    """Test your own grammar files, which add log messages."""
+    """Test your own grammar files, which add messages to parse."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)

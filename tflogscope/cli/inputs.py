@@ -66,7 +66,8 @@ def opened_store(inputs: list[str]) -> Store | None:
     named = [store_and_run(name) for name in inputs]
     stores = [pair for pair in named if pair is not None]
     if stores and len(named) > 1:
-        raise UsageError("a store can't be combined", stores[0][0], "Pass one store, or one run.")
+        what = "a store can't be combined with other inputs"
+        raise UsageError(what, stores[0][0], "Pass one store, or one run.")
     if not stores or stores[0][1] is not None:
         return None
     from tflogscope.stores.store import open_store

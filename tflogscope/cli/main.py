@@ -38,7 +38,7 @@ FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 # What a name of the user's can meet wherever it is looked at.
 _NAME_ERRORS = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
-_MEMORY = "See docs/commands.md for memory needs, and ulimit -v for a limit."
+_MEMORY = "See docs/commands.md for memory needs; check ulimit -v for a limit."
 _NO_THREAD = "can't start new thread"
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 

@@ -60,9 +60,9 @@ def record(
 
     The log is a few percent of the size of a full VLOG level 2 log.
 
-    The program's output still goes to standard output; what Python writes to standard error, and
-    TensorFlow's warnings and errors, go there. The exit status is passed on. The log contains all
-    of it.
+    The program's output still goes to standard output. What Python writes to standard error, and
+    TensorFlow's warnings and errors, still go to standard error. The log contains all of this. The
+    exit status is passed on.
 
     \b
     Examples:

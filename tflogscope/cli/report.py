@@ -45,7 +45,7 @@ def report(
     place = target(output, force=force, inputs=inputs, file="report.html")
     if len(inputs) == 1 and (named := store_and_run(inputs[0])):
         if redacted:
-            hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
+            hint = "Redact the logs, collect the copies: tflogscope redact LOG -o REDACTED.log.zst"
             raise UsageError("store pages can't be redacted", inputs[0], hint)
         name, id_ = named
         if id_ is None:

@@ -113,7 +113,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
     plain Python that you can step through. With -o, writes the log that TensorFlow would have
     written. Put options before PROGRAM.py or right after it.
 
-    The program runs with all your rights: this is not a sandbox. Its exit status is
+    The program runs with all your permissions: this is not a sandbox. Its exit status is
     passed on.
 
     \b
@@ -157,7 +157,7 @@ def _refuse_what_needs_a_log(settings: Settings, truth: Path | None) -> None:
     if truth is not None:
         raise UsageError("--truth needs a log", hint="Add -o run.log.")
     if settings != Settings(settings.release):
-        raise UsageError("these options need a log", hint="Add -o run.log, or remove them.")
+        raise UsageError("log options need -o", hint="Add -o run.log, or remove them.")
 
 
 def _opened(path: Path) -> AbstractContextManager[Sink]:

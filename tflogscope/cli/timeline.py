@@ -47,8 +47,8 @@ def timeline(
 ) -> None:
     """Draw eager and graph execution over time.
 
-    Shows how busy each lane was: eager ops, the calls of each function, their kernels, their oneDNN
-    kernels, and oneDNN primitives. Lists the longest idle times.
+    Shows how busy each lane was: eager ops, the calls of each function, oneDNN and other kernels in
+    graphs, and oneDNN primitives. Lists the longest idle times.
 
     \b
     Examples:

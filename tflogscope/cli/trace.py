@@ -29,8 +29,8 @@ def trace(
 ) -> None:
     """Write the run as a trace for Perfetto, speedscope and others.
 
-    Has one track per thread or, if the log has no threads, per lane. Calls contain their ops, ops
-    their oneDNN primitives. A flame graph file (.folded) has the time of each stack instead.
+    Has one track per thread or, if the log has no thread ids, per lane. Calls contain their ops,
+    ops their oneDNN primitives. A flame graph file (.folded) has the time of each stack instead.
 
     \b
     Examples:

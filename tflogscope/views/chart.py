@@ -69,7 +69,7 @@ def timeline_svg(run: Run, activity: Activity, last_ns: int | None = None) -> Ma
     text = "; ".join(f"{_name(lane)}: {_figures(lane, activity)}" for lane in lanes)
     return element(
         "svg",
-        element("title", "Eager against graph over time"),
+        element("title", "Eager and graph execution over time"),
         element("desc", text),
         _axis(first, last, run.slices.clock, height),
         *(_lane(lane, row, activity, share) for row, lane in enumerate(lanes)),
@@ -77,7 +77,7 @@ def timeline_svg(run: Run, activity: Activity, last_ns: int | None = None) -> Ma
         viewBox=f"0 0 {_WIDTH} {height}",
         width="100%",
         role="img",
-        aria_label=f"Eager against graph over time. {text}",
+        aria_label=f"Eager and graph execution over time. {text}",
         font_family="system-ui, sans-serif",
         font_size=12,
         fill="currentColor",

@@ -122,7 +122,7 @@ def _modes(eager: Facts, graph: Facts) -> str:
         return f"ran {' and '.join(counted)}. These are different executions; no op switches modes."
     dead = eager["dead"] + graph["dead"]
     if not counted:
-        return f"never ran: {count_of(dead, 'time')} on a branch not taken."
+        return f"never ran ({count_of(dead, 'time')} on a branch not taken)."
     never = "in graphs" if eager["runs"] else "eagerly"
     return f"ran {counted[0].rstrip(',')}, never {never}."
 

@@ -122,7 +122,7 @@ def _card(finding: doc.Finding) -> Markup:
         joined(" ", python),
         element("pre", element("code", finding.source)) if finding.source else None,
         element("p", finding.text),
-        element("p", element("b", "Change: "), finding.advice) if finding.advice else None,
+        element("p", element("b", "Fix: "), finding.advice) if finding.advice else None,
         element("details", element("summary", "Where"), html(finding.details)),
     )
 

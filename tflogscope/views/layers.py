@@ -67,7 +67,7 @@ def step_strip(run: Run) -> Markup | None:
     name = steps["function"][0]
     caption = f"{count_of(len(took), 'later call')} of {name} in order: median {duration(median)}"
     over = int((took > top).sum())
-    caption += f"; {count_of(over, 'bar')} cut at {_CUT} medians" if over else ""
+    caption += f"; {count_of(over, 'bar')} cut at {_CUT}× the median" if over else ""
     return element("figure", element("figcaption", caption), svg, id="step-strip")
 
 

@@ -280,7 +280,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     names, knows = whose(facts), facts.rewriters.knows
     if run.nodes.height:
         yield _way(run)
-        table, caption = _by_op(run).to_dicts(), f"Ops in graph functions that {knows}"
+        table, caption = _by_op(run).to_dicts(), f"Graph function ops that {knows}"
         yield doc.Table(doc.columns("eligible"), table, caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
             caption = f"Why nodes that {knows} were not rewritten"
@@ -299,7 +299,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
             yield _implementations(table, whole, "oneDNN", "primitives-table")
         problems = _problems(run)
         if problems.height:
-            kept = room.rows(problems, "problems of primitives")
+            kept = room.rows(problems, "primitive problems")
             caption = "oneDNN time by problem shape"
             yield doc.Table(doc.columns("problems"), kept, caption, "problems-table", tools=True)
 
@@ -342,7 +342,7 @@ def _way(run: Run) -> doc.Figures:
     ran = run.nodes.filter((pl.col("executions") > 0) & (pl.col("node").is_not_null()))
     runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
     steps = [
-        ("nodes of graph functions that ran", ran.height),
+        ("graph nodes that ran", ran.height),
         (f"eligible for a {whose(facts)} kernel", facts.eligible.nodes),
         ("rewritten", facts.eligible.rewritten),
         ("runs of rewritten nodes", runs),

@@ -70,7 +70,8 @@ def describe_differences(facts: Facts) -> list[str]:
         return sentences
     if facts["step_function"] is None:  # problems are compared by step
         return ["None in releases, settings, kernels and implementations."]
-    equal = "functions and kernels" if facts["asynchronous"] else "functions, kernels and problems"
+    problems = "functions, kernels and oneDNN problems"
+    equal = "functions and kernels" if facts["asynchronous"] else problems
     return [f"None in releases, settings, {equal}."]
 
 
@@ -85,7 +86,7 @@ def _shortened(values: Sequence[str]) -> list[str]:
 def describe_stragglers(facts: Facts) -> list[str]:
     """Who makes the others wait, and how much the clocks differ."""
     if facts["asynchronous"]:
-        return ["Workers wait for no other worker: the coordinator hands out their steps."]
+        return ["Workers don't wait for each other: the coordinator hands out their steps."]
     if not facts["steps"]:
         return ["Unknown: the ranks call no function."]
     slow, sentences = facts["slow"], []
@@ -106,7 +107,9 @@ def describe_stragglers(facts: Facts) -> list[str]:
             f"Clock offsets from the median, estimated from ends of collectives: {offsets}."
         )
     else:
-        sentences.append("The logs have no collectives: the longest call counts as last.")
+        sentences.append(
+            "The logs have no collectives: the rank with the longest call counts as last."
+        )
     return sentences
 
 

@@ -115,7 +115,7 @@ def _format(log: Entry) -> list[str]:
     release, level = log.tensorflow_version, log.vlog_level
     tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
     if _all_behind_others(log):
-        parts = [f"{tensorflow} after other text · VLOG level {level}"]
+        parts = [f"{tensorflow} records after other text · VLOG level {level}"]
     elif log.tensorflow_dialect is None:
         parts = [f"no {tensorflow} records"]
     else:

@@ -106,7 +106,7 @@ def _sums(phases: pl.DataFrame) -> str:
     whole, once, repeats = (float(phases[name].sum()) for name in ("us", "once", "repeats_us"))
     sums = {"one-time": once, "repeated": repeats, "logging overhead": whole - once - repeats}
     parts = [f"{duration(took)} {name}" for name, took in sums.items() if took >= 1]
-    return f"{duration(whole)} in all: {', '.join(parts)}"
+    return f"{duration(whole)} ({', '.join(parts)})"
 
 
 # ---- the same as one bar, on a page --------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Of 600 points the `distance` to 60 learned centers, or their `score`; as a `matmul`; a `force`.
 
 `force` needs the differences themselves, and `mean` weighs rows by an axis inserted behind.
+`loop` computes distances for each element of a dataset, inside of a function.
 """
 
 import sys
@@ -12,7 +13,7 @@ centers = tf.Variable(tf.random.normal((60, 32)))
 
 
 def compare(x, c):
-    if sys.argv[1] == "distance":
+    if sys.argv[1] in ("distance", "loop"):
         return tf.reduce_sum(tf.square(x[:, None, :] - c), axis=-1)
     if sys.argv[1] == "score":
         tiled = tf.tile(tf.expand_dims(x, 1), [1, 60, 1])
@@ -36,5 +37,17 @@ def step(x):
     return loss
 
 
-for _ in range(20):
-    step(points)
+@tf.function
+def evaluate(data):
+    total = 0.0
+    for x in data:
+        total += tf.reduce_sum(tf.reduce_min(compare(x, centers), axis=1))
+    return total
+
+
+if sys.argv[1] == "loop":
+    for _ in range(3):
+        evaluate(tf.data.Dataset.from_tensors(points).repeat(10))
+else:
+    for _ in range(20):
+        step(points)

@@ -27,7 +27,7 @@ MESH = r"__func_\d+_\d+_\d+$"
 DATASET = "Dataset_"
 # autograph/operators/control_flow.py, _general_purpose_scan: the body of a loop over a dataset
 # inside a tf.function runs as Dataset.scan, and is no part of the pipeline.
-_LOOP_BODY = f"{DATASET}scan_scan_body"
+LOOP_BODY = f"{DATASET}scan_scan_body"
 
 # The layout pass merges two nodes into one of such a name, and rewrites that: MergeNode.
 MERGED = "__MklDummy"
@@ -127,7 +127,7 @@ def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
 
 def runs_for_data() -> pl.Expr:
     """Whether tf.data runs a function to make elements, by function and flavour."""
-    is_body = pl.col("function") == _LOOP_BODY
+    is_body = pl.col("function") == LOOP_BODY
     return (pl.col("flavour") == "dataset") & ~is_body.fill_null(value=False)
 
 

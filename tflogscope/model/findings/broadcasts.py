@@ -49,7 +49,9 @@ def broadcast_findings(evidence: Evidence) -> Iterator[Finding]:
         if is_much(mine["less"], nodes["us"]):
             named = mine.join(shown, on=_SAME, how="semi").sort("ran_at")["node"]
             names = named.str.replace(INLINED, "").unique(maintain_order=True).to_list()
-            yield find_nodes("broadcast-product", evidence, mine, {kind: True, "names": names})
+            gradients = mine["node"].str.contains(_GRADIENT, literal=True).any()
+            facts = {kind: True, "names": names, "gradients": gradients}
+            yield find_nodes("broadcast-product", evidence, mine, facts)
 
 
 def _pairs(edges: pl.DataFrame) -> pl.DataFrame:

@@ -71,6 +71,8 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     nested = _nested_datasets(evidence, waits.height)
     small = {} if nested else _small_map(evidence, waits.height)
     slow = {} if nested or small else _slow_stage(evidence)
+    if slow and _is_cached(str(slow["function"]), evidence):
+        slow = {}
     # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
     shown = nested or small or slow
     stage = shown or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
@@ -83,7 +85,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     mapped = mapped if shown and not generator else None
     stake = avoidable_wait(evidence)
     serial = bool(re.match(_MAP, function)) and not parallel and not small
-    epochs = _epochs(function, evidence)
+    epochs = count_epochs(function, evidence)
     again = bool(mapped and slow) and epochs > 1 and not stage["random"]
     wide = serial and not again and stage["alone"] < _ALONE
     serial = serial and (wide or not _overlaps(evidence, function))
@@ -92,6 +94,8 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     elif serial:
         cpus = cpus_of(evidence.recorded_as)
         stake *= stage["alone"] * (1 - 1 / cpus) if cpus else 0.0
+    elif small:  # the loop's other work stays
+        stake = min(stake, max(wait, small["steady_us"]))
     lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)
     if lacks_prefetch:  # it only moves the data beside the other work
         stake = min(stake, _other_work(evidence))
@@ -184,6 +188,13 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     return slowest if slowest and slowest["steady_us"] >= _STAGE * total_wait(evidence) else {}
 
 
+def _is_cached(function: str, evidence: Evidence) -> bool:
+    """Whether a function of tf.data ran for the first of several epochs alone, as with a cache."""
+    caches = evidence.eager["op"].str.starts_with("Cache").any()
+    at = _every_wait(evidence)["at"]
+    return caches and count_epochs(function, evidence) == 1 < _iterators(evidence, at)
+
+
 def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
     """The slowest stage, if it is a map before the batch that takes less than its call.
 
@@ -241,7 +252,7 @@ def _overlaps(evidence: Evidence, function: str) -> bool:
     return bool((calls["at"].shift(-1) < calls["last_at"]).any())
 
 
-def _epochs(function: str, evidence: Evidence) -> int:
+def count_epochs(function: str, evidence: Evidence) -> int:
     """How many iterators a function of tf.data ran for.
 
     Keras 3 makes some that it asks for nothing (TFEpochIterator), and others are of validation.
@@ -382,8 +393,7 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
     fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
     long = stages.head(1)["steady_us"].sum() >= _STAGE * float(both["wait"].sum())
-    nested = fills.height > 1 and _nested_datasets(evidence, both.height)
-    if nested or (long and fills.height >= LEAST):
+    if fills.height > 1 and (long or _nested_datasets(evidence, both.height)):
         return both
     return only(both, is_usual)
 

@@ -20,6 +20,7 @@ from tflogscope.model.findings.data_waits import (
     avoidable_wait,
     claim_held_up,
     claim_waits,
+    count_epochs,
     input_bound,
     python_map,
     total_wait,
@@ -331,6 +332,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
             "inside": inside.height,
             "called": int(is_among(evidence.calls["inside"], calls).sum()),
             "generator": function == _FROM_GENERATOR,
+            "epochs": waits and count_epochs(function, evidence) > 1,
             "wait": AVOIDABLE if waits else None,
             "took": time or None,
         }

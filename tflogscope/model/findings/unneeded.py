@@ -12,6 +12,7 @@ from tflogscope.model.calls.python_functions import KERAS_STEPS
 from tflogscope.model.common.figures import ranked_by
 from tflogscope.model.common.frames import holds, is_among
 from tflogscope.model.common.names import (
+    LOOP_BODY,
     MAKE_ITERATOR,
     PRODUCTS,
     PYTHON_OPS,
@@ -254,6 +255,9 @@ def find_nodes(
     own = definitions_of(evidence, mine)
     time, claims = claim_nodes(evidence, own, float(mine["less"].sum()))
     function = str(mine["function"][0])
+    if function == LOOP_BODY:  # a name that the program doesn't have
+        stack = evidence.lines.of_nodes(*mine.head(1)[["name", "node"]])
+        function = evidence.lines.stacks["function"][stack][0] or function
     facts = {"took": total(mine["us"]), "names": most(mine["of"]), **facts}
     at = mine.sort("ran_at")["ran_at"].to_list()
     return Finding(name, function, mine.height, time, at, facts, claims=claims)

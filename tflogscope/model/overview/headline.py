@@ -183,13 +183,17 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     if summary.lead:
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
+        facts["saves"] = _saves(_row_of(summary.lead, findings), run)
+        facts["bound"] = {"most": rows("finding")[summary.lead.id].at_most}
     exited = summary.findings.filter(id="exit-status")["text"]
     facts["exited"] = next(iter(exited), "").partition(". ")[0].removesuffix(".")
-    facts["off"] = changes.get("onednn-off") if _would_run_onednn(run) else None
+    # What can be saved says more than a note, or than what is busiest.
+    saves = facts.get("saves")
+    facts["off"] = changes.get("onednn-off") if not saves and _would_run_onednn(run) else None
     # Loops and one-time work are of other threads in a service.
     serves = bool(threads_of_service(summary.functions))
     most = {} if serves else _making(run)
-    others, compute = most | _waiting(run), _compute(run)
+    others, compute = most | _waiting(run), {} if saves else _compute(run)
     if "waited" in others and not facts.get("change"):
         facts["change"] = changes.get("input-bound")
     # Between requests the threads of a service wait, which is Python's time in the table.
@@ -201,6 +205,10 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     if compute and not _fits("nothing-found", {"notes": len(findings), **facts}):
         facts["busiest"] = {**compute["busiest"], "short": True}
     return facts
+
+
+def _row_of(lead: Entry, findings: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(finding for finding in findings if finding["id"] == lead.id)
 
 
 def _fits(id_: str, facts: dict[str, Any]) -> bool:
@@ -220,7 +228,7 @@ def _suspected(
     lead: Entry, findings: list[dict[str, Any]], summary: Summary, run: Tables
 ) -> dict[str, Any]:
     """What a verdict says of a finding that a busy machine may have made."""
-    row = next(finding for finding in findings if finding["id"] == lead.id)
+    row = _row_of(lead, findings)
     place = row["python"]
     suspect = {"words": lead.words, "place": place, "inside": _inside(place, summary)}
     return {"suspect": suspect, "saves": _saves(row, run), "place": place, "edit": lead.edit}

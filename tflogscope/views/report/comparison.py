@@ -20,7 +20,7 @@ def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:
     heading = element("small", "before "), names[0], element("small", " after "), names[1]
     document: list[Node] = [
         Picture(element("p", verdict(facts), id="verdict")),
-        Section("Both on one scale", [*_timelines(before, after)], "timelines"),
+        Section("Both runs on one time scale", [*_timelines(before, after)], "timelines"),
         *difference_document(facts),
     ]
     return plain_page(title, document, *heading)

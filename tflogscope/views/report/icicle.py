@@ -24,7 +24,7 @@ def icicle_section(run: Run) -> list[Node]:
     """The section; a script draws it. None where nothing has a duration."""
     if not run.slices.frame["has_end"].any():
         return []
-    title = "By line of the program" if run.stacks.height else "By function and op"
+    title = "Time by line of the program" if run.stacks.height else "Time by function and op"
     drawn = filled("icicle", title=joined(title))
     return [Section(title, [Paragraph(_ABOUT, "hint"), Picture(drawn)], "icicle")]
 

@@ -14,10 +14,10 @@ from tflogscope.views.report.pieces import filled
 # id of the class in assets/rows.js, what it is called; {}: whose kernels
 CLASSES = (
     ("eager", "eager ops"),
-    ("eager-onednn", "eager, as {} kernel"),
+    ("eager-onednn", "eager, on {} kernels"),
     ("call", "function calls"),
     ("graph", "in graphs"),
-    ("onednn", "in graphs, rewritten to {} kernel"),
+    ("onednn", "in graphs, rewritten to {} kernels"),
     ("data", "tf.data"),
     ("folding", "constant folding"),
     ("plumbing", "data transfer"),
@@ -41,7 +41,7 @@ def _idle(idle: list[str]) -> Markup | None:
     items = (element("li", text) for text in idle)
     return element(
         "details",
-        element("summary", "Longest idle gaps, by number"),
+        element("summary", "Longest idle gaps, as numbered above"),
         element("ol", *items),
         id="idle",
     )
