@@ -31,6 +31,7 @@ _READ = "ReadVariableOp"
 # As `record` writes the signature of a trace, and TensorFlow what an argument is named.
 _ARGUMENT, _SPECIFIED = r'\["([^"]+)","', r'\b_user_specified_name="([^"]+)"'
 _HANDLE = r"\bT=DT_(?:RESOURCE|VARIANT)\b"
+_SHAPES = r"_handle_shapes=(\[\[[^\]]*\]\])"
 _MOVES = [_READ, *CONTROL_OPS, *PLUMBING_OPS]
 _SAME = ["name", "node"]
 _LEAST_PART = threshold("loop-invariant.least_part")
@@ -39,8 +40,8 @@ _LEAST_PART = threshold("loop-invariant.least_part")
 def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     """Nodes that compute a constant in each call, or in each turn of a loop what none changes."""
     nodes = nodes_of_program(evidence)
-    captured = _captured(evidence, nodes)
-    if captured.is_empty() and not (nodes["op"] == _ENTER).any():
+    captured, updating = _captured(evidence, nodes), _updating(evidence, nodes)
+    if captured.is_empty() and not updating and not (nodes["op"] == _ENTER).any():
         return
     every = read_edges(evidence).filter(~pl.col("source").str.starts_with("^"))
     edges = _without_turns(every)
@@ -52,12 +53,13 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     loops = entered.group_by("name", "loop").agg(entered=pl.col("executions").max())
     ran = pl.col("executions")
     computing = nodes.filter(~pl.col("op").str.contains(IDLE_OPS), ~pl.col("op").is_in(_MOVES))
-    in_calls = captured
-    if captured.height:
-        reads = _steady_reads(evidence, nodes, every)
+    in_calls, reads = captured, _steady_reads(updating, nodes, every)
+    if captured.height or reads.select(pl.col("matrix").any()).item():
+        reads = reads.select(_SAME)
         weights = _constant(edges, pl.concat([constants, reads]))
         in_calls = _constant(edges, pl.concat([always, reads]).unique())
-        in_calls = in_calls.join(weights, on=_SAME, how="anti")
+        # A log without training doesn't say whether they change.
+        in_calls = in_calls.join(constants if updating else weights, on=_SAME, how="anti")
     each_call = computing.join(in_calls, on=_SAME, how="semi").with_columns(needed=1 / ran)
     each_turn = computing.join(in_loops, on=_SAME, how="semi")
     each_turn = each_turn.with_columns(loop=pl.col("node").str.extract(_LOOP))
@@ -72,6 +74,7 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
                 mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
                 names = mine["op"].unique(maintain_order=True).to_list()
                 facts = {where: True, "runs": mine["executions"].max(), "names": names}
+                facts["variables"] = reads.height > 0
                 yield find_nodes("loop-invariant", evidence, mine, facts)
 
 
@@ -94,21 +97,35 @@ def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
     return arguments.join(of_calls, on=_SAME, how="anti").select(_SAME).unique()
 
 
-def _steady_reads(evidence: Evidence, nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
-    """Reads of variables that are not updated: name, node.
-
-    None where the program, or another function, updates some: which ones, the log doesn't say.
-    """
-    is_update, first = pl.col("op").str.contains(UPDATES), pl.col("place") == 0
+def _updating(evidence: Evidence, nodes: pl.DataFrame) -> list[str] | None:
+    """The function, if any, that updates variables again and again; None: several may do so."""
     by_program = (pl.col("rule") == NEW_VALUE) & ~pl.col("before_calls")
-    updating = nodes.filter(is_update, pl.col("executions") > 1)["name"].unique()
+    updates = nodes.filter(pl.col("op").str.contains(UPDATES), pl.col("executions") > 1)
+    names = updates["name"].unique().to_list()
+    return None if len(names) > 1 or evidence.placed.filter(by_program).height else names
+
+
+def _steady_reads(
+    updating: list[str] | None, nodes: pl.DataFrame, edges: pl.DataFrame
+) -> pl.DataFrame:
+    """Reads of variables that are not updated: name, node, matrix (it has two dimensions or more).
+
+    None where several functions may update some, or one does so inside of a loop or another
+    function, as its handle shows: which ones, the log doesn't say.
+    """
+    first, names = pl.col("place") == 0, ["name", "source"]
     reads = edges.filter(pl.col("op") == _READ, first)
-    if updating.len() > 1 or evidence.placed.filter(by_program).height:
-        return reads.select(_SAME).clear()
-    if updating.len():  # what others read, this function may update
-        reads = reads.filter(pl.col("name").is_in(updating.implode()))
-    handles = edges.filter(is_update, first).select("name", "source")
-    return reads.join(handles, on=["name", "source"], how="anti").select(_SAME).unique()
+    handles = edges.filter(pl.col("op").str.contains(UPDATES), first).select(names)
+    shape = pl.col("attributes").str.extract(_SHAPES)
+    arguments = nodes.filter(op="_Arg").select(
+        "name", source="node", matrix=shape.str.contains(",")
+    )
+    if updating is None or handles.join(arguments, on=names, how="anti").height:
+        reads = reads.clear()
+    if updating:  # what others read, this function may update
+        reads = reads.filter(pl.col("name").is_in(updating))
+    steady = reads.join(handles, on=names, how="anti").join(arguments, on=names, how="left")
+    return steady.select(*_SAME, "matrix").unique()
 
 
 def _without_turns(edges: pl.DataFrame) -> pl.DataFrame:

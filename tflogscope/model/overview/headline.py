@@ -155,6 +155,8 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["bound"] = {"most": rows("finding")[first["id"]].at_most}
         if not errors and not _fits("worth-a-look", facts):
             facts["lead"]["inside"] = None
+            if facts["saves"] and not _fits("worth-a-look", facts):
+                facts["saves"]["once"] = None
             if not _fits("worth-a-look", facts):  # the findings below have a row each
                 facts["more"] = 0
         return "errors" if errors else "worth-a-look", facts
@@ -231,7 +233,8 @@ def _suspected(
     row = _row_of(lead, findings)
     place = row["python"]
     suspect = {"words": lead.words, "place": place, "inside": _inside(place, summary)}
-    return {"suspect": suspect, "saves": _saves(row, run), "place": place, "edit": lead.edit}
+    saves = {**(_saves(row, run) or {}), "once": None}
+    return {"suspect": suspect, "saves": saves, "place": place, "edit": lead.edit}
 
 
 def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
@@ -241,7 +244,9 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
     of = whole_of(time, finding["repeats_us"], run.repeated, span_of_run(run.time))
     if of is None:
         return {"time": time}
-    return {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
+    facts = {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
+    once = time - of.part
+    return {**facts, "once": once if once > _WORTH * time else None}
 
 
 @once
