@@ -154,12 +154,13 @@ def _document(facts: Facts) -> Iterator[doc.Node]:
 def _side(side: str, run: Facts) -> doc.Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
     wall = f", {duration(run['wall_us'])} wall time" if run["wall_us"] else ""
+    cpu = f", {duration(1e6 * run['program_cpu_s'])} CPU time" if run["program_cpu_s"] else ""
     dialect = run["tensorflow_dialect"]
     form = log_format(dialect) if dialect else "no TensorFlow records"
     if run["tensorflow_version"]:
         form = f"TensorFlow {run['tensorflow_version']}"
     lines = count_of(run["lines"], "line")
-    return doc.Fact(side, f"{run['source']} ({lines}{wall}, {form}{onednn})")
+    return doc.Fact(side, f"{run['source']} ({lines}{wall}{cpu}, {form}{onednn})")
 
 
 def _mode_and_kind(row: Facts) -> str:

@@ -212,9 +212,12 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
     # Setting a variable that exists is something else.
     makes = pl.col("op").is_in(_MAKES) & pl.col("row").is_in(made.implode())
     in_step = pl.col("eager_step") & ~pl.col("cause").is_in(_MADE) & ~makes
+    saves = pl.col("own").list.contains("saving")
     proven = [
         pl.when(pl.col("python") & (pl.col("cause") != "constant")).then(pl.lit("python-code")),
         pl.when(in_step).then(pl.lit("keras-batch")),
+        # What saves a model reads its variables, as a step does.
+        pl.when(saves & (pl.col("cause") == "run-eagerly")).then(pl.lit("checkpoint")),
     ]
     never, always = causes_that_count("never"), causes_that_count("always")
     counts = ~pl.col("cause").is_in((*never, *always))

@@ -53,6 +53,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Entry:
         envelope=_joined(span.account.envelope for span in events.spans),
         process=_joined(span.account.process for span in events.spans),
         others_cpu_share=_others_share(events),
+        program_cpu_s=_program_cpu(events),
     )
 
 
@@ -81,6 +82,15 @@ def _others_share(events: Events) -> float | None:
         share = footer_of(span.tail).get("others_cpu_share")
         if isinstance(share, float | int) and 0 <= share <= 1:
             return float(share)
+    return None
+
+
+def _program_cpu(events: Events) -> float | None:
+    """CPU time of the whole program, with the log, where `record` wrote it down, in s."""
+    for span in events.spans:
+        seconds = footer_of(span.tail).get("program_cpu_s")
+        if isinstance(seconds, float | int) and seconds >= 0:
+            return float(seconds)
     return None
 
 

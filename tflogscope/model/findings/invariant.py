@@ -18,12 +18,14 @@ from tflogscope.model.common.names import (
     UPDATES,
 )
 from tflogscope.model.findings.finding import Finding
-from tflogscope.model.findings.lookups import read_edges
+from tflogscope.model.findings.lookups import FOLDED, read_edges
 from tflogscope.model.findings.unneeded import IN_BODY, find_nodes, is_much, nodes_of_program
 from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
 # core/common_runtime/lower_while_op.cc: the names of what a loop is made of, and of its body.
 _LOOP = r"^(.*)/(?:enter/_\d+$|body/_\d+/)"
+# python/ops/gradients_util.py: the scope of what an op's gradient takes; python/ops/while_v2.py.
+_OF_OP = r"/gradients/(.+)_grad/[^/]+$"
 _ENTER, _MERGE, _SWITCH, _NEXT_TURN = "Enter", "Merge", "Switch", "NextIteration"
 # The same inputs may give something else, or what leaves a loop is of its last turn.
 _VARIES = rf"Random|Multinomial|^Exit$|{FUNCTION_CALLS}|{NEXT}|{PYTHON_OPS}|{UPDATES}"
@@ -34,6 +36,7 @@ _HANDLE = r"\bT=DT_(?:RESOURCE|VARIANT)\b"
 _SHAPES = r"_handle_shapes=(\[\[[^\]]*\]\])"
 _MOVES = [_READ, *CONTROL_OPS, *PLUMBING_OPS]
 _SAME = ["name", "node"]
+_NAMED = 2  # ops: a verdict has two lines
 _LEAST_PART = threshold("loop-invariant.least_part")
 
 
@@ -45,7 +48,8 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
         return
     every = read_edges(evidence).filter(~pl.col("source").str.starts_with("^"))
     edges = _without_turns(every)
-    constants = nodes.filter(op="Const").select(_SAME)
+    folded = pl.col("node").str.replace(FOLDED, "")
+    constants = nodes.filter(op="Const").select("name", folded).unique()
     always = _constant(edges, pl.concat([constants, captured]))
     entered = nodes.filter(op=_ENTER).with_columns(loop=pl.col("node").str.extract(_LOOP))
     in_loops = _constant(_without_reads(edges), pl.concat([always, entered.select(_SAME)]).unique())
@@ -66,16 +70,26 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     each_turn = each_turn.join(loops, on=["name", "loop"]).with_columns(
         needed=pl.col("entered") / ran
     )
+    each_turn = _with_gradients(each_turn, computing)
     less = pl.col("us") * (1 - pl.col("needed"))
     for where, repeated in (("call", each_call), ("turn", each_turn)):
         by_time = repeated.with_columns(less=less, of="op").sort("us", descending=True)
         for again in by_time.partition_by("name"):
             if is_much(again["less"], nodes["us"]):
                 mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
-                names = mine["op"].unique(maintain_order=True).to_list()
+                names = mine["op"].unique(maintain_order=True).head(_NAMED).to_list()
                 facts = {where: True, "runs": mine["executions"].max(), "names": names}
                 facts["variables"] = reads.height > 0
                 yield find_nodes("loop-invariant", evidence, mine, facts)
+
+
+def _with_gradients(each_turn: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+    """The same nodes with those for their gradients, which become one of the sum over all turns."""
+    path = pl.col("node").str.replace(rf"^.*?{IN_BODY}", "")
+    of = each_turn.select("name", "needed", of_op=path)
+    gradients = nodes.with_columns(of_op=pl.col("node").str.extract(_OF_OP))
+    gradients = gradients.join(of, on=["name", "of_op"])
+    return pl.concat([each_turn, gradients.drop("of_op")], how="diagonal").unique(_SAME)
 
 
 def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
@@ -92,8 +106,10 @@ def _captured(evidence: Evidence, nodes: pl.DataFrame) -> pl.DataFrame:
     called = pl.col("name").is_in(evidence.calls["name"].implode())
     arguments = nodes.filter(is_tensor, called, op="_Arg").join(written, on="name")
     arguments = arguments.with_columns(own=pl.col("attributes").str.extract(_SPECIFIED))
-    arguments = arguments.filter(own != pl.col("node"))
-    of_calls = arguments.explode("given").filter(own.str.starts_with(pl.col("given")))
+    arguments = arguments.filter(own.ne_missing(pl.col("node")))
+    # Of a sparse tensor the shape has no such name.
+    begins = pl.coalesce("own", "node").str.starts_with(pl.col("given"))
+    of_calls = arguments.explode("given").filter(begins)
     return arguments.join(of_calls, on=_SAME, how="anti").select(_SAME).unique()
 
 

@@ -30,6 +30,9 @@ _NUMBER = r":(\d{1,9})$"
 TURNED = r"\b(?:transpose_a|adj_x)=true"
 # In `bsv,vd->bsd` numbers along the last axis of the vectors are those of rows, which are summed.
 INLINED = r"^(?:(?:Stateful)?PartitionedCall/)+"
+# core/common_runtime/constant_folding.cc, ReplaceTensorWithConstant: the constant for a node, which
+# those that take it still name.
+FOLDED = r"/_\d+__cf__\d+$"
 _EQUATION = r'equation="[^",]*(\w),[^">]*->([^"]*)"'
 
 
@@ -202,5 +205,6 @@ def _every_edge(evidence: Evidence) -> pl.DataFrame:
         pl.col("source").str.replace(_NUMBER, ""), output=number
     )
     size = pl.col("attributes").str.extract(_VALUE, 1).cast(pl.Int64)
-    sizes = of.select("name", source="node", size=size).drop_nulls("size")
+    folded = pl.col("node").str.replace(FOLDED, "")
+    sizes = of.select("name", source=folded, size=size).drop_nulls("size")
     return fed.join(sizes, on=["name", "source"], how="left", nulls_equal=True)

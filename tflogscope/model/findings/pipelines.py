@@ -312,11 +312,10 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     much = float(gaps["waited"].sum()) > _WORTH * (end - begin)
     facts = {"longest": gaps["waited"].max(), "leads": much}  # it comes by chance: no warning
     claims = [gaps.select("thread", begin="since", end="begin", us="waited")]
-    at = gaps.sort("waited", descending=True)["at"]
-    line = evidence.lines.begun_at(at.head(1))[0]  # of the longest
-    yield Finding(
-        "freed-iterator", "the data", gaps.height, None, at.to_list(), facts, line, claims
-    )
+    longest = gaps.sort("waited", descending=True)
+    line = evidence.lines.begun_at(longest["last_at"].head(1))[0]  # what is behind frees nothing
+    at = longest["at"].to_list()
+    yield Finding("freed-iterator", "the data", gaps.height, None, at, facts, line, claims)
 
 
 def _after_all(evidence: Evidence, spans: pl.DataFrame) -> pl.DataFrame:

@@ -108,6 +108,7 @@ def _recorded(run: Tables) -> Facts:
         "source": coverage["source"][0],
         "lines": int(coverage["lines"].sum()),
         "wall_us": run.time["wall_us"].sum() if run.time["wall_us"].count() else None,
+        "program_cpu_s": _recorded_facts(run).get("program_cpu_s"),  # older stores lack it
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
         "tensorflow_version": _recorded_facts(run).tensorflow_version,
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),

@@ -185,7 +185,8 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
     if summary.lead:
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
-        facts["saves"] = _saves(_row_of(summary.lead, findings), run)
+        saved = _saves(_row_of(summary.lead, findings), run) or {}
+        facts["saves"] = saved if saved.get("share", 0.0) > _WORTH else None
         facts["bound"] = {"most": rows("finding")[summary.lead.id].at_most}
     exited = summary.findings.filter(id="exit-status")["text"]
     facts["exited"] = next(iter(exited), "").partition(". ")[0].removesuffix(".")
