@@ -10,7 +10,14 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.common.facts import Entry, Summary
-from tflogscope.model.common.figures import count_of, percent, span_of_run, spoken, whole_of
+from tflogscope.model.common.figures import (
+    count_of,
+    percent,
+    share_after_start_up,
+    span_of_run,
+    spoken,
+    whole_of,
+)
 from tflogscope.model.common.sentences import rows as sentences
 from tflogscope.model.common.source_text import source_text
 from tflogscope.model.overview.headline import places_of
@@ -124,7 +131,9 @@ def _stake(row: Row, run: Run) -> str:
     once = (
         f", plus {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
     )
-    return f"{stake} of {whole} ({percent(of.part, of.us)}){once}"
+    rest = None if of.in_loops else share_after_start_up(of.part, run.time)
+    besides = f"; {percent(rest, 1)} without start-up" if rest else ""
+    return f"{stake} of {whole} ({percent(of.part, of.us)}{besides}){once}"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LEAST_LOOPS = threshold("loop.least_share")
+_LONG_START_UP = threshold("verdict.long_start_up")
 _DECIMALS = 3  # of µs
 
 
@@ -113,6 +114,17 @@ def duration(microseconds: float) -> str:
 def span_of_run(time: pl.DataFrame) -> float:
     """The wall time of the run, which the table `time` has shares of; 0 if it is not known."""
     return float((time["wall_us"] / time["share"]).fill_nan(None).max() or 0)  # type: ignore[arg-type]
+
+
+def share_after_start_up(us: float, time: pl.DataFrame) -> float | None:
+    """Which share of the run without its start-up, in the table `time`; None: it starts quickly.
+
+    Imports take as long in a short recording as in a long one.
+    """
+    span, start_up = span_of_run(time), float(time.filter(phase="start-up")["wall_us"].sum())
+    if start_up < _LONG_START_UP * span:
+        return None
+    return min(us / (span - start_up), 1.0) if span > start_up else None
 
 
 class Whole(NamedTuple):

@@ -254,11 +254,18 @@ def _severity(finding: Finding, row: Row, evidence: Evidence) -> str:
 
 
 def _is_much(finding: Finding, evidence: Evidence, share: float) -> bool:
-    """Whether its time is that share of the whole that it is a part of, and worth a warning."""
-    span = span_of_run(time_table(evidence))
-    us = finding.time_us or 0.0
+    """Whether its time is that share of the whole that it is a part of, and worth a warning.
+
+    On a busy machine the imports before the first op, several times as long, are no part of it.
+    """
+    time, us = time_table(evidence), finding.time_us or 0.0
+    span = span_of_run(time)
     whole = whole_of(us, finding.repeats_us, repeated_table(evidence), span)
-    return bool(whole and whole.part >= max(share * whole.us, LEAST_WARNED_US))
+    if whole is None:
+        return False
+    imports = is_busy(evidence.recorded) and not whole.in_loops
+    start_up = float(time.filter(phase="start-up")["wall_us"].sum()) if imports else 0.0
+    return whole.part >= max(share * (whole.us - start_up), LEAST_WARNED_US)
 
 
 def _is_unsure(finding: Finding, evidence: Evidence) -> bool:

@@ -18,6 +18,7 @@ from tflogscope.model.common.figures import (
     count_of,
     percent,
     ranked_by,
+    share_after_start_up,
     span_of_run,
     spoken,
     whole_of,
@@ -247,7 +248,8 @@ def _saves(finding: Mapping[str, Any], run: Tables) -> dict[str, Any] | None:
         return {"time": time}
     facts = {"time": of.part, "span": of.us, "in_loops": of.in_loops, "share": of.part / of.us}
     once = time - of.part
-    return {**facts, "once": once if once > _WORTH * time else None}
+    rest = None if of.in_loops else share_after_start_up(of.part, run.time)
+    return {**facts, "rest": rest, "once": once if once > _WORTH * time else None}
 
 
 @once
