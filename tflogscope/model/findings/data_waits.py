@@ -108,7 +108,13 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "kind": kind,
         "mapped": mapped,
         "stage": slow
-        and {"generator": generator, "decode": slow["op"], "kind": kind, "mapped": mapped},
+        and {
+            "generator": generator,
+            "most": slow["op"],
+            "line": _line_of(slow, evidence),
+            "kind": kind,
+            "mapped": mapped,
+        },
         "stage_time": slow.get("steady_us"),
         "again": epochs if again else None,
         "discarded": evidence.events.messages("cache_discarded").height if again else None,
@@ -186,6 +192,16 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
     slowest = _slowest(_stages(evidence))
     return slowest if slowest and slowest["steady_us"] >= _STAGE * total_wait(evidence) else {}
+
+
+def _line_of(stage: dict[str, Any], evidence: Evidence) -> str | None:
+    """The line of the program that asked for the op that takes most of a stage."""
+    if stage["op"] is None or evidence.lines.stacks.is_empty():
+        return None
+    nodes = evidence.nodes.filter(function=stage["function"], op=stage["op"])
+    slowest = nodes.sort("steady_us", descending=True).head(1)
+    line = evidence.lines.named(evidence.lines.of_nodes(slowest["name"], slowest["node"]))
+    return next(iter(line.drop_nulls()), None)
 
 
 def _is_cached(function: str, evidence: Evidence) -> bool:
@@ -403,7 +419,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first: two maps of one function are two.
 
     function, made_at (the line of the program that asked for it), steady_us, runs, per_run and
-    per_op (µs of a run, and of an op in it), python, op (decoding, where that takes most), random
+    per_op (µs of a run, and of an op in it), python, op (if one takes most of it), random
     (no epoch is like another), alone (the share of it that runs on one thread: other kernels of
     more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
     """
@@ -432,7 +448,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
         .agg(
             pl.col("steady_us").sum(),
             python=pl.col("op").str.contains(PYTHON_OPS).any(),
-            op=pl.col("op").filter(slow & most_of_it).first(),
+            op=pl.col("op").filter(most_of_it).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
             runs=pl.col("calls").max(),

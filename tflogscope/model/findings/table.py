@@ -23,6 +23,7 @@ from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.executions.executions import with_places
 from tflogscope.model.findings.broadcasts import broadcast_findings
+from tflogscope.model.findings.buffers import buffer_findings
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.convolutions import convolution_findings
 from tflogscope.model.findings.data_waits import input_findings
@@ -215,6 +216,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from unneeded_findings(evidence)
     yield from invariant_findings(evidence)
     yield from broadcast_findings(evidence)
+    yield from buffer_findings(evidence)
     yield from memory_findings(evidence)
     yield from unrolled_findings(evidence)
     yield from verbose_findings(evidence)

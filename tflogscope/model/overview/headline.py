@@ -154,12 +154,8 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts["change"] = _first_change(first["advice"])
         facts["saves"] = _saves(first, run)
         facts["bound"] = {"most": rows("finding")[first["id"]].at_most}
-        if not errors and not _fits("worth-a-look", facts):
-            facts["lead"]["inside"] = None
-            if facts["saves"] and not _fits("worth-a-look", facts):
-                facts["saves"]["once"] = None
-            if not _fits("worth-a-look", facts):  # the findings below have a row each
-                facts["more"] = 0
+        if not errors:
+            _shorten(facts)
         return "errors" if errors else "worth-a-look", facts
     if not summary.eager.kinds and not summary.graph.kinds:
         alone = onednn_verdict(summary)
@@ -170,6 +166,15 @@ def _verdict_facts(summary: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     if untimed or (eager and eager.total_us is None):
         return "no-times", facts | {"graph": not untimed}
     return "nothing-found", facts | _no_warning(summary, findings, run)
+
+
+def _shorten(facts: dict[str, Any]) -> None:
+    """Leave out what has no room in two lines, what says least first; findings have rows below."""
+    for of, name in (("lead", "inside"), ("saves", "once"), ("saves", "rest")):
+        if facts[of] and not _fits("worth-a-look", facts):
+            facts[of][name] = None
+    if not _fits("worth-a-look", facts):
+        facts["more"] = 0
 
 
 def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -> dict[str, Any]:
@@ -187,7 +192,7 @@ def _no_warning(summary: Summary, findings: list[dict[str, Any]], run: Tables) -
         facts |= {"setting": summary.lead.words, "change": changes.pop(summary.lead.id, None)}
         facts["edit"] = summary.lead.edit
         saved = _saves(_row_of(summary.lead, findings), run) or {}
-        facts["saves"] = saved if saved.get("share", 0.0) > _WORTH else None
+        facts["saves"] = {**saved, "rest": None} if saved.get("share", 0.0) > _WORTH else None
         facts["bound"] = {"most": rows("finding")[summary.lead.id].at_most}
     exited = summary.findings.filter(id="exit-status")["text"]
     facts["exited"] = next(iter(exited), "").partition(". ")[0].removesuffix(".")
