@@ -73,7 +73,7 @@ def test_what_differs_between_traces_is_said() -> None:
     }
     assert "the shape of x ([1,8], [?,8])" in by_subject["g"]
     assert "a Python value or an object differs" in by_subject["f"]
-    assert "TensorFlow warned about retracing 2 times" in by_subject["f"]
+    assert "TensorFlow logged 2 warnings about retracing" in by_subject["f"]
 
 
 def test_what_failed_is_said_before_the_message_is_cut(opened: Open) -> None:

@@ -26,7 +26,7 @@ _VALUES = {
     "kernel": "kernels",
     "reason": "reasons",
     "traces": "traces",
-    "rewritten": "rewritten",
+    "rewritten": "rewritten nodes",
 }
 
 

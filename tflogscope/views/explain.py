@@ -22,9 +22,9 @@ _NEVER = ("not-supported-op", "no-kernel")  # no program changes that
 _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _STATUS = 400  # cells of a status that is quoted
 _MATCHES = {
-    "certain": "matched with certainty",
-    "inferred": "matched by inference (inferred)",
-    "ambiguous": "one of several possible matches (ambiguous)",
+    "certain": "certain match",
+    "inferred": "inferred match",
+    "ambiguous": "several possible matches (ambiguous)",
 }
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.

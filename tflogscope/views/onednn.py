@@ -195,7 +195,7 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         count = count_of(first.problems, "distinct shape")
-        text = f"{once} on average, later runs {later} ({count} that ran more than once)"
+        text = f"{once} per primitive on average, later runs {later} ({count} that ran again)"
         yield doc.Fact("first run", text)
 
 

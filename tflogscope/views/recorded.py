@@ -39,7 +39,8 @@ def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
         how = "calibrated to a run" if slowed.calibrated else "estimates of a run"
-        yield doc.Fact("impact", f"{slowed_text(slowed)}. Times shown are {how} without logging.")
+        text = f"{slowed_text(slowed)}. All other times are {how} without logging."
+        yield doc.Fact("impact", text)
 
 
 def slowed_text(slowed: Entry) -> str:
@@ -129,7 +130,7 @@ def _format(log: Entry) -> list[str]:
     if not lines:
         return [*parts, "no oneDNN lines"]
     parts.append(f"oneDNN {version}" if version else "oneDNN (no header)")
-    return [*parts, count_of(lines, "verbose line")]
+    return [*parts, count_of(lines, "oneDNN verbose line")]
 
 
 def moment(microseconds: int | None, unit: Literal["ms", "us"] = "ms") -> str | None:

@@ -100,7 +100,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     if lacks_prefetch:  # it only moves the data beside the other work
         stake = min(stake, _other_work(evidence))
     facts = {
-        "of": "In a loop" if waits["eager"].all() else "Inside functions",
+        "of": "In a loop" if waits["eager"].all() else "Inside tf.functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
         "generator": generator,
         "small_runs": small.get("runs"),

@@ -311,6 +311,7 @@ def _freed(evidence: Evidence) -> Iterator[Finding]:
     begin, end = run_window(evidence) or (0, 0)
     much = float(gaps["waited"].sum()) > _WORTH * (end - begin)
     facts = {"longest": gaps["waited"].max(), "leads": much}  # it comes by chance: no warning
+    facts["several"] = gaps.height if gaps.height > 1 else None
     claims = [gaps.select("thread", begin="since", end="begin", us="waited")]
     longest = gaps.sort("waited", descending=True)
     line = evidence.lines.begun_at(longest["last_at"].head(1))[0]  # what is behind frees nothing
