@@ -93,7 +93,7 @@ def claim_nodes(
     frame = evidence.executions.frame
     frame = frame.hstack([evidence.costs.known("steady_us").alias("us")])
     ran = only(frame, is_among(frame["definition"], definitions))
-    ran = ran.drop_nulls(["definition", "call", "end_time"])
+    ran = _with_calls_around(evidence, ran.drop_nulls(["definition", "end_time"]))
     less *= waited_for(ran)
     us = pl.coalesce("us", pl.col("end_time") - pl.col("time"))  # a first run may make kernels
     per = ran.group_by("call").agg(us=us.sum())
@@ -101,6 +101,20 @@ def claim_nodes(
     if not less or claim.is_empty():
         return less or None, []
     return less, [claim.with_columns(us=less * pl.col("us") / pl.col("us").sum())]
+
+
+def _with_calls_around(evidence: Evidence, ran: pl.DataFrame) -> pl.DataFrame:
+    """Runs of nodes with the call that each is of; those of none are left out.
+
+    A loop over a dataset in a function runs its body on threads of tf.data, while a call waits.
+    """
+    if not ran["call"].null_count():
+        return ran
+    calls = evidence.calls.filter(~pl.col("nested")).select("begin", "end", around="call")
+    calls = calls.drop_nulls().sort("begin")
+    ran = ran.sort("time").join_asof(calls, left_on="time", right_on="begin")
+    around = pl.when(pl.col("time") < pl.col("end")).then("around").cast(pl.UInt32)
+    return ran.with_columns(pl.coalesce("call", around).alias("call")).drop_nulls("call")
 
 
 def definitions_of(evidence: Evidence, nodes: pl.DataFrame) -> Integers:

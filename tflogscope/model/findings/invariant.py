@@ -60,10 +60,10 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     in_calls, reads = captured, _steady_reads(updating, nodes, every)
     if captured.height or reads.select(pl.col("matrix").any()).item():
         reads = reads.select(_SAME)
-        weights = _constant(edges, pl.concat([constants, reads]))
         in_calls = _constant(edges, pl.concat([always, reads]).unique())
-        # A log without training doesn't say whether they change.
-        in_calls = in_calls.join(constants if updating else weights, on=_SAME, how="anti")
+        # A log without training doesn't say whether its weights change.
+        known = constants if updating else pl.concat([constants, reads])
+        in_calls = in_calls.join(_constant(edges, known), on=_SAME, how="anti")
     each_call = computing.join(in_calls, on=_SAME, how="semi").with_columns(needed=1 / ran)
     each_turn = computing.join(in_loops, on=_SAME, how="semi")
     each_turn = each_turn.with_columns(loop=pl.col("node").str.extract(_LOOP))
