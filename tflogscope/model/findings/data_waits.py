@@ -20,39 +20,40 @@ from tflogscope.model.common.frames import (
 )
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import (
-    IDLE_OPS,
-    MAKE_ITERATOR,
     NEXT,
-    PLUMBING_OPS,
-    PYTHON_OPS,
     runs_for_data,
 )
 from tflogscope.model.common.once import once
 from tflogscope.model.common.origin import cpus_of
 from tflogscope.model.executions.executions import spelled
+from tflogscope.model.findings.data_stages import (
+    GENERATOR,
+    IS_MAP,
+    MAP,
+    count_epochs,
+    count_iterators,
+    find_later_resize,
+    find_line,
+    find_nested_datasets,
+    find_small_map,
+    has_overlaps,
+    read_stages,
+    take_slowest,
+)
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.findings.gaps import python_of_data
-from tflogscope.model.findings.pipelines import MAKES_DATASET, few_elements, rebuilt
+from tflogscope.model.findings.pipelines import few_elements, rebuilt
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import DISPATCH_US, LEAST
 
-_SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = threshold("loop.worth")
 _PAUSE = threshold("loop.pause")
-GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = threshold("input-bound.stage_share")
 _ALONE = threshold("input-bound.alone_share")
 _UNSHOWN = threshold("input-bound.unshown_share")
 _OF_GENERATOR = threshold("input-bound.eager_share")
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
-_LEAST_RUN = threshold("input-bound.least_run")
-# python/data/ops: the name of a map's function begins so; `flat_map` takes no num_parallel_calls.
-_MAP = r"^Dataset_map_"
 _STAGE_OF = re.compile(r"Dataset_(flat_map|map|filter|interleave|scan)_(.*)")
-_IS_MAP = pl.col("function").str.contains(_MAP) & (pl.col("per_run") > _LEAST_RUN)
-_SMALL_OP = threshold("input-bound.small_op")
-_BATCHED = threshold("input-bound.batched")
-_SPLIT_US = threshold("input-bound.split")
 _BUSY = threshold("py-function.busy_share")
 _QUICK = threshold("py-function.quick_share")
 _LEAST_WAIT = threshold("input-bound.least_wait")
@@ -68,14 +69,14 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
-    nested = _nested_datasets(evidence, waits.height)
-    small = {} if nested else _small_map(evidence, waits.height)
+    nested = find_nested_datasets(evidence, waits.height)
+    small = {} if nested else find_small_map(evidence, waits.height)
     slow = {} if nested or small else _slow_stage(evidence)
     if slow and _is_cached(str(slow["function"]), evidence):
         slow = {}
     # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
     shown = nested or small or slow
-    stage = shown or ({} if parallel else _slowest(_stages(evidence).filter(_IS_MAP)))
+    stage = shown or ({} if parallel else take_slowest(read_stages(evidence).filter(IS_MAP)))
     if (not stage or small) and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
@@ -84,11 +85,11 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
     mapped = mapped if shown and not generator else None
     stake = avoidable_wait(evidence)
-    serial = bool(re.match(_MAP, function)) and not parallel and not small
+    serial = bool(re.match(MAP, function)) and not parallel and not small
     epochs = count_epochs(function, evidence)
     again = bool(mapped and slow) and epochs > 1 and not stage["random"]
     wide = serial and not again and stage["alone"] < _ALONE
-    serial = serial and (wide or not _overlaps(evidence, function))
+    serial = serial and (wide or not has_overlaps(evidence, function))
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
@@ -111,7 +112,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         and {
             "generator": generator,
             "most": slow["op"],
-            "line": _line_of(slow, evidence),
+            "line": find_line(slow, evidence),
             "kind": kind,
             "mapped": mapped,
         },
@@ -124,7 +125,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "wide": wide,
         "wait": wait,
         "unread": not shown,
-        "resized": _resizes_later(evidence, function) if mapped and kind == "map" else None,
+        "resized": find_later_resize(evidence, function) if mapped and kind == "map" else None,
         "prefetch": lacks_prefetch,
         "hidden": stake > wait and not wide,
     }
@@ -189,98 +190,16 @@ def claim_waits(evidence: Evidence, time: float) -> list[pl.DataFrame]:
 
 
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
-    """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
-    slowest = _slowest(_stages(evidence))
+    """The row of `read_stages` that most of the wait is for; empty: the log doesn't show it."""
+    slowest = take_slowest(read_stages(evidence))
     return slowest if slowest and slowest["steady_us"] >= _STAGE * total_wait(evidence) else {}
-
-
-def _line_of(stage: dict[str, Any], evidence: Evidence) -> str | None:
-    """The line of the program that asked for the op that takes most of a stage."""
-    if stage["op"] is None or evidence.lines.stacks.is_empty():
-        return None
-    nodes = evidence.nodes.filter(function=stage["function"], op=stage["op"])
-    slowest = nodes.sort("steady_us", descending=True).head(1)
-    line = evidence.lines.named(evidence.lines.of_nodes(slowest["name"], slowest["node"]))
-    return next(iter(line.drop_nulls()), None)
 
 
 def _is_cached(function: str, evidence: Evidence) -> bool:
     """Whether a function of tf.data ran for the first of several epochs alone, as with a cache."""
     caches = evidence.eager["op"].str.starts_with("Cache").any()
     at = _every_wait(evidence)["at"]
-    return caches and count_epochs(function, evidence) == 1 < _iterators(evidence, at)
-
-
-def _small_map(evidence: Evidence, elements: int) -> dict[str, Any]:
-    """The slowest stage, if it is a map before the batch that takes less than its call.
-
-    Or one of ops each of which takes little, and less for each element of a batch.
-    """
-    small = pl.col("per_run") <= _LEAST_RUN
-    small |= (pl.col("per_op") <= _SMALL_OP) & ~pl.col("random")
-    small &= pl.col("function").str.contains(_MAP)
-    # Dataset.ragged_batch has a map of its own, which computes nothing.
-    op = pl.col("op")
-    plain = op.is_in(PLUMBING_OPS) | op.str.contains(rf"{IDLE_OPS}|^RaggedTensor")
-    computing = evidence.nodes.filter(~plain)
-    small &= pl.col("function").is_in(computing["function"].implode())
-    return _slowest(_stages(evidence).head(1).filter(small, pl.col("runs") >= _BATCHED * elements))
-
-
-def _nested_datasets(evidence: Evidence, elements: int) -> dict[str, Any]:
-    """The function of a flat_map, say, that makes far more datasets than the loop gets elements.
-
-    Each needs an iterator of its own (core/kernels/data/flat_map_dataset_op.cc), which no record
-    shows.
-    """
-    made = evidence.nodes.filter(
-        pl.col("function").str.contains(r"^Dataset_(?:flat_map|interleave)_"),
-        pl.col("op").str.contains(MAKES_DATASET),
-        pl.col("executions") >= _BATCHED * elements,
-    )
-    # A line that makes several pipelines makes several functions of one name.
-    made = made.group_by("function").agg(runs=pl.col("executions").sum()).sort("runs", "function")
-    return next(made.reverse().iter_rows(named=True), {})
-
-
-def _resizes_later(evidence: Evidence, function: str) -> str | None:
-    """The map that resizes what a function of tf.data computed."""
-    first = evidence.nodes.filter(function=function)["ran_at"].min()
-    resizing = pl.col("op").str.contains("^Resize") & pl.col("function").str.contains(_MAP)
-    later = evidence.nodes.filter(resizing & (pl.col("ran_at") > first))
-    later = later.filter(pl.col("function") != function).sort("ran_at")
-    names = later["function"].str.replace(_MAP, "map(") + ")"
-    return next(iter(names), None)
-
-
-def _slowest(stages: pl.DataFrame) -> dict[str, Any]:
-    return stages.row(0, named=True) if stages.height else {}
-
-
-def _overlaps(evidence: Evidence, function: str) -> bool:
-    """Whether calls of a function of tf.data ran at the same time.
-
-    TensorFlow itself parallelizes a map without state (`map_parallelization`, in all releases), one
-    that draws random numbers, say, it doesn't.
-    """
-    steps = evidence.executions.steps
-    calls = steps.filter(pl.col("function") == function).sort("at")
-    return bool((calls["at"].shift(-1) < calls["last_at"]).any())
-
-
-def count_epochs(function: str, evidence: Evidence) -> int:
-    """How many iterators a function of tf.data ran for.
-
-    Keras 3 makes some that it asks for nothing (TFEpochIterator), and others are of validation.
-    """
-    steps = evidence.executions.steps
-    return _iterators(evidence, only(steps["at"], steps["function"].eq_missing(function)))
-
-
-def _iterators(evidence: Evidence, at: pl.Series) -> int:
-    """How many iterators were the last one made at some line of these."""
-    made = evidence.eager.filter(pl.col("op") == MAKE_ITERATOR)["at"].sort()
-    return pl.Series(made.search_sorted(at)).n_unique()
+    return caches and count_epochs(function, evidence) == 1 < count_iterators(evidence, at)
 
 
 def python_map(evidence: Evidence) -> str | None:
@@ -313,7 +232,7 @@ def avoidable_wait(evidence: Evidence) -> float:
     nodes = int(evidence.nodes.filter(runs_for_data())["executions"].sum())
     of_data = 2 * nodes * (price.usual if price else 0.0)
     waited = wait + max(float(passed["time"].sum()) - took - of_data, 0.0)
-    slow = next(iter(_stages(evidence).to_dicts()), {"steady_us": 0.0})
+    slow = next(iter(read_stages(evidence).to_dicts()), {"steady_us": 0.0})
     # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
@@ -326,7 +245,7 @@ def avoidable_wait(evidence: Evidence) -> float:
 def _much(evidence: Evidence, wait: float) -> bool:
     at = _waits(evidence)["at"]
     count = len(at)
-    later = count - _iterators(evidence, at)  # for the first of an iterator buffers are filled
+    later = count - count_iterators(evidence, at)  # for the first of an iterator buffers are filled
     return later >= LEAST and wait > max(_WORTH * evidence.loop_time, _LEAST_WAIT * count)
 
 
@@ -407,54 +326,8 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     both = _every_wait(evidence)
     # A replica's element is there when that of the first one is.
     is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
-    fills, stages = only(both, ~is_usual), _stages(evidence).filter(_IS_MAP)
+    fills, stages = only(both, ~is_usual), read_stages(evidence).filter(IS_MAP)
     long = stages.head(1)["steady_us"].sum() >= _STAGE * float(both["wait"].sum())
-    if fills.height > 1 and (long or _nested_datasets(evidence, both.height)):
+    if fills.height > 1 and (long or find_nested_datasets(evidence, both.height)):
         return both
     return only(both, is_usual)
-
-
-@once
-def _stages(evidence: Evidence) -> pl.DataFrame:
-    """Functions of tf.data, the slowest first: two maps of one function are two.
-
-    function, made_at (the line of the program that asked for it), steady_us, runs, per_run and
-    per_op (µs of a run, and of an op in it), python, op (if one takes most of it), random
-    (no epoch is like another), alone (the share of it that runs on one thread: other kernels of
-    more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
-    """
-    nodes = evidence.nodes.filter(runs_for_data()).drop_nulls("function")
-    made_at = evidence.lines.named(evidence.lines.of_functions(nodes["name"])).alias("made_at")
-    is_generator = pl.col("function").str.starts_with(GENERATOR)
-    named = nodes.hstack([made_at]).with_columns(
-        pl.when(~is_generator).then("made_at").alias("made_at"),
-        function=pl.when(is_generator).then(pl.lit(GENERATOR)).otherwise("function"),
-    )
-    by_op = (
-        named.lazy()
-        .group_by("function", "made_at", "op")
-        .agg(
-            pl.col("steady_us").sum(),
-            runs=pl.col("executions").sum(),
-            calls=pl.col("executions").max(),
-        )
-    )
-    by_op = by_op.sort("steady_us", "op", descending=[True, False])
-    slow = pl.col("op").str.contains(_SLOW_OPS)
-    most_of_it = pl.col("steady_us") * 2 > pl.col("steady_us").sum()
-    alone = slow | (pl.col("steady_us") < _SPLIT_US * pl.col("runs"))
-    return (
-        by_op.group_by("function", "made_at", maintain_order=True)
-        .agg(
-            pl.col("steady_us").sum(),
-            python=pl.col("op").str.contains(PYTHON_OPS).any(),
-            op=pl.col("op").filter(most_of_it).first(),
-            random=pl.col("op").str.contains("Random|Shuffle").any(),
-            alone=pl.col("steady_us").filter(alone).sum() / pl.col("steady_us").sum(),
-            runs=pl.col("calls").max(),
-            per_op=pl.col("steady_us").sum() / pl.col("runs").sum(),
-            per_run=pl.col("steady_us").sum() / pl.col("calls").max(),
-        )
-        .sort("steady_us", "function", descending=[True, False])
-        .collect()
-    )

@@ -15,12 +15,11 @@ from tflogscope.model.common.frames import holds, is_among, last_before, only, r
 from tflogscope.model.common.names import NEXT, PRODUCTS, PYTHON_OPS, UPDATES, runs_for_data
 from tflogscope.model.common.once import once
 from tflogscope.model.executions.stack_traces import stack_traces_of_calls
+from tflogscope.model.findings.data_stages import GENERATOR, count_epochs
 from tflogscope.model.findings.data_waits import (
-    GENERATOR,
     avoidable_wait,
     claim_held_up,
     claim_waits,
-    count_epochs,
     input_bound,
     python_map,
     total_wait,
