@@ -16,6 +16,7 @@ from tests.samples import UNLIKE, path_of, run_of
 from tflogscope import Run, open_log
 from tflogscope.cli.main import main
 from tflogscope.model.overview.difference import difference
+from tflogscope.recording.header import footer_line
 from tflogscope.stores.figures import OneRun, read_figures
 from tflogscope.views.difference import verdict
 from tflogscope.views.report.comparison import comparison_page
@@ -282,3 +283,18 @@ def test_a_hostile_page_of_two_runs_stays_text(opened: Open) -> None:
     text = comparison_page(before, after, difference(before, after))
     assert "<img" not in text
     assert HOSTILE.replace("<", "&lt;").replace(">", "&gt;") in text
+
+
+def test_cpu_time_is_shown_where_record_wrote_it(tmp_path: Path, capsys: Any) -> None:
+    sides = []
+    for name, seconds in (("a.log", 10.8), ("b.log", None)):
+        log = tmp_path / name
+        facts = {} if seconds is None else {"program_cpu_s": seconds}
+        log.write_bytes(program(MATMUL).text().encode() + footer_line(0, facts))
+        sides.append(str(log))
+    main(["diff", *sides])
+    said = " ".join(capsys.readouterr().out.split())  # paths are as long as they are
+    before, _, after = said.partition(" after ")
+    assert "b.log" in after
+    assert "10.8 s CPU time" in before
+    assert "CPU time" not in after

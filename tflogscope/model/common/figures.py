@@ -116,12 +116,17 @@ def span_of_run(time: pl.DataFrame) -> float:
     return float((time["wall_us"] / time["share"]).fill_nan(None).max() or 0)  # type: ignore[arg-type]
 
 
+def start_up_of(time: pl.DataFrame) -> float:
+    """The wall time before the program's first op, in the table `time`, in µs."""
+    return float(time.filter(phase="start-up")["wall_us"].sum())
+
+
 def share_after_start_up(us: float, time: pl.DataFrame) -> float | None:
     """Which share of the run without its start-up, in the table `time`; None: it starts quickly.
 
     Imports take as long in a short recording as in a long one.
     """
-    span, start_up = span_of_run(time), float(time.filter(phase="start-up")["wall_us"].sum())
+    span, start_up = span_of_run(time), start_up_of(time)
     if start_up < _LONG_START_UP * span:
         return None
     return min(us / (span - start_up), 1.0) if span > start_up else None

@@ -79,7 +79,7 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
                 mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
                 names = mine["op"].unique(maintain_order=True).head(_NAMED).to_list()
                 facts = {where: True, "runs": mine["executions"].max(), "names": names}
-                facts["variables"] = reads.height > 0
+                facts["variables"] = mine.join(always, on=_SAME, how="anti").height > 0
                 yield find_nodes("loop-invariant", evidence, mine, facts)
 
 

@@ -15,7 +15,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.facts import Entry
-from tflogscope.model.common.figures import span_of_run, whole_of
+from tflogscope.model.common.figures import span_of_run, start_up_of, whole_of
 from tflogscope.model.common.frames import is_among, last_before
 from tflogscope.model.common.frames import rows as rows_of
 from tflogscope.model.common.once import once
@@ -266,7 +266,7 @@ def _is_much(finding: Finding, evidence: Evidence, share: float) -> bool:
     if whole is None:
         return False
     imports = is_busy(evidence.recorded) and not whole.in_loops
-    start_up = float(time.filter(phase="start-up")["wall_us"].sum()) if imports else 0.0
+    start_up = start_up_of(time) if imports else 0.0
     return whole.part >= max(share * (whole.us - start_up), LEAST_WARNED_US)
 
 
