@@ -152,7 +152,7 @@ def test_the_verdict_says_counts_where_no_times_are_compared() -> None:
     assert "rewritten" not in verdict(facts)
     unknown = {"before": None, "after": None}
     busy = verdict(facts | {"busy": ["after"], "loops": unknown, "step": None})
-    assert "the second run. 1 more rewritten node; 1 finding gone" in busy
+    assert "the second run. 1 more node with a rewritten kernel; 1 finding gone" in busy
     assert "eager" not in busy  # 28 of them ran in both
 
 

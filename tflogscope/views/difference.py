@@ -87,7 +87,7 @@ def _counts_that_differ(facts: Facts) -> list[str]:
     rewritten = sum(_more(row, "rewritten") for row in rows if "traces" not in row["changes"])
     if rewritten:
         less = "more" if rewritten > 0 else "fewer"
-        parts.append(count_of(abs(rewritten), f"{less} rewritten node"))
+        parts.append(f"{count_of(abs(rewritten), f'{less} node')} with a rewritten kernel")
     return parts
 
 
@@ -226,7 +226,7 @@ def _change(row: Facts) -> str:
         column = _VALUES.get(change)
         if column is None or f"{column}_before" not in row:
             runs = "more runs" if _more(row, "executions") > 0 else "fewer runs"
-            parts.append(runs if change == "runs" else change)
+            parts.append({"runs": runs, "rewritten": "rewrites differ"}.get(change, change))
         else:
             sides = [_value(row[f"{column}_{side}"]) for side in ("before", "after")]
             values = " → ".join(sides)

@@ -46,7 +46,7 @@ def snippet(run: Run) -> list[doc.Fact]:
 def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
     """The gravest in words, other errors and warnings in a line each, notes by their names.
 
-    `most`: how many are in words.
+    `most`: how many are in words. A note that the verdict names is no other note.
     """
     findings_ = run.findings.hstack(run.avoidable).to_dicts()
     if not findings_:
@@ -65,7 +65,8 @@ def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
 
 def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
     several = len(run.summary.recorded.sources) > 1  # then they are named
-    serious = [row for row in table if row["severity"] != "note"]
+    lead = run.summary.lead and run.summary.lead.id
+    serious = [row for row in table if row["severity"] != "note" or row["id"] == lead]
     shown = findings(serious[:most], run)
     for number, row in enumerate(serious):
         told = _told(row, serious[0])
@@ -77,7 +78,7 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         heading = _heading(row, run, titled=not details)
         head, mark = (heading, where), "! " if is_error else "- "
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
-    notes = [sentences("finding")[row["id"]].title for row in table if row["severity"] == "note"]
+    notes = [sentences("finding")[row["id"]].title for row in table if row not in serious]
     if notes:
         alike = Counter(notes).items()
         texts = (title + f" ({count} notes)" * (count > 1) for title, count in alike)
@@ -132,8 +133,9 @@ def _stake(row: Row, run: Run) -> str:
         f", plus {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
     )
     rest = None if of.in_loops else share_after_start_up(of.part, run.time)
-    besides = f"; {percent(rest, 1)} without start-up" if rest else ""
-    return f"{stake} of {whole} ({percent(of.part, of.us)}{besides}){once}"
+    shares = [percent(of.part, of.us), *([percent(rest, 1)] if rest else [])]
+    besides = f"; {shares[-1]} without start-up" * (shares[0] != shares[-1])
+    return f"{stake} of {whole} ({shares[0]}{besides}){once}"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:

@@ -102,7 +102,8 @@ def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     without = counts.pop(NO_KERNEL, 0)
     kept = [f"{nodes:,} ({reason})" for reason, nodes in counts.items()]
     if eligible.nodes and len(kept) == 1:
-        text, kept = f"{text} (reason: {next(iter(counts))})", []
+        text += "; the rest didn't" * (rewritten > 0) + f" (reason: {next(iter(counts))})"
+        kept = []
     if eligible.nodes and without:
         have = "has" if without == 1 else "have"
         text += f"; {count_of(without, 'other compute node')} {have} no {whose(facts)} kernel"
@@ -194,8 +195,8 @@ def _runs(facts: Entry) -> Iterator[doc.Fact]:
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
-        count = count_of(first.problems, "distinct shape")
-        text = f"{once} per primitive on average, later runs {later} ({count} that ran again)"
+        count = count_of(first.problems, "primitive")
+        text = f"{once} on average, later runs {later} ({count} that ran more than once)"
         yield doc.Fact("first run", text)
 
 

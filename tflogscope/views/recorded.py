@@ -39,7 +39,7 @@ def slowed_fact(slowed: Entry | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
         how = "calibrated to a run" if slowed.calibrated else "estimates of a run"
-        text = f"{slowed_text(slowed)}. All other times are {how} without logging."
+        text = f"{slowed_text(slowed)}. Except for the total, times are {how} without logging."
         yield doc.Fact("impact", text)
 
 

@@ -34,8 +34,8 @@ _SPLIT_US = threshold("input-bound.split")
 def read_stages(evidence: Evidence) -> pl.DataFrame:
     """Functions of tf.data, the slowest first: two maps of one function are two.
 
-    function, made_at (the line of the program that asked for it), steady_us, runs, per_run and
-    per_op (µs of a run, and of an op in it), python, op (if one takes most of it), random
+    function, made_at (the line of the program that asked for it), steady_us, work_us, runs, per_run
+    and per_op (µs of a run, and of an op in it), python, op (if one takes most of it), random
     (no epoch is like another), alone (the share of it that runs on one thread: other kernels of
     more than 100 µs are split, Eigen's TensorCostModel gives each thread 100,000 cycles at least).
     """
@@ -50,7 +50,7 @@ def read_stages(evidence: Evidence) -> pl.DataFrame:
         named.lazy()
         .group_by("function", "made_at", "op")
         .agg(
-            pl.col("steady_us").sum(),
+            pl.col("steady_us", "work_us").sum(),
             runs=pl.col("executions").sum(),
             calls=pl.col("executions").max(),
         )
@@ -62,7 +62,7 @@ def read_stages(evidence: Evidence) -> pl.DataFrame:
     return (
         by_op.group_by("function", "made_at", maintain_order=True)
         .agg(
-            pl.col("steady_us").sum(),
+            pl.col("steady_us", "work_us").sum(),
             python=pl.col("op").str.contains(PYTHON_OPS).any(),
             op=pl.col("op").filter(most_of_it).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
@@ -123,6 +123,16 @@ def find_nested_datasets(evidence: Evidence, elements: int) -> dict[str, Any]:
     # A line that makes several pipelines makes several functions of one name.
     made = made.group_by("function").agg(runs=pl.col("executions").sum()).sort("runs", "function")
     return next(made.reverse().iter_rows(named=True), {})
+
+
+def count_transfers(evidence: Evidence, elements: int) -> int | None:
+    """How many elements a data service sent, if far more than the loop gets; None: it did not.
+
+    The worker compresses each, and the client uncompresses it
+    (python/data/experimental/ops/data_service_ops.py).
+    """
+    sent = int(evidence.nodes.filter(op="UncompressElement")["executions"].sum())
+    return sent if sent >= _BATCHED * elements else None
 
 
 def find_later_resize(evidence: Evidence, function: str) -> str | None:

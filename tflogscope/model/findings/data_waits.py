@@ -20,6 +20,7 @@ from tflogscope.model.common.frames import (
 )
 from tflogscope.model.common.intervals import covered_within
 from tflogscope.model.common.names import (
+    DATA_SERVICE,
     NEXT,
     runs_for_data,
 )
@@ -32,6 +33,7 @@ from tflogscope.model.findings.data_stages import (
     MAP,
     count_epochs,
     count_iterators,
+    count_transfers,
     find_later_resize,
     find_line,
     find_nested_datasets,
@@ -61,7 +63,10 @@ _LEAST_WAIT = threshold("input-bound.least_wait")
 
 def input_findings(evidence: Evidence) -> Iterator[Finding]:
     """Where the program waits for data: how long, for which stage, and what to change."""
-    if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
+    if python_map(evidence):  # that is `py-function`
+        return
+    busy = 0.0 if input_bound(evidence) else recomputed_time(evidence)
+    if not input_bound(evidence) and busy <= _WORTH * evidence.loop_time:
         return
     # An iterator that is made for few elements waits for its first one: that is `pipeline-rebuilt`.
     if any(few_elements(builds) for builds, _ in rebuilt(evidence)):
@@ -69,34 +74,30 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     waits, wait = _waits(evidence), total_wait(evidence)
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
-    nested = find_nested_datasets(evidence, waits.height)
-    small = {} if nested else find_small_map(evidence, waits.height)
-    slow = {} if nested or small else _slow_stage(evidence)
-    if slow and _is_cached(str(slow["function"]), evidence):
-        slow = {}
-    # Where the log doesn't show the slow stage, a map that runs on one thread may be it.
-    shown = nested or small or slow
-    stage = shown or ({} if parallel else take_slowest(read_stages(evidence).filter(IS_MAP)))
-    if (not stage or small) and total_wait(evidence) < _UNSHOWN * evidence.loop_time:
+    why, stage = _find_stage(evidence, waits.height)
+    small = why == "small"
+    if not why and not parallel:  # where the log doesn't show it, a map on one thread may be it
+        stage = take_slowest(read_stages(evidence).filter(IS_MAP))
+    if (not stage or small) and wait < _UNSHOWN * evidence.loop_time:
         return
     function = str(stage.get("function", ""))
     generator = function.startswith(GENERATOR)
     stage_of = _STAGE_OF.match(function)
     kind, mapped = stage_of.groups() if stage_of else ("map", function)
-    mapped = mapped if shown and not generator else None
-    stake = avoidable_wait(evidence)
+    mapped = mapped if why and not generator else None
+    stake = busy or avoidable_wait(evidence)
     serial = bool(re.match(MAP, function)) and not parallel and not small
     epochs = count_epochs(function, evidence)
-    again = bool(mapped and slow) and epochs > 1 and not stage["random"]
+    again = bool(mapped) and why != "nested" and epochs > 1 and not stage["random"]
     wide = serial and not again and stage["alone"] < _ALONE
     serial = serial and (wide or not has_overlaps(evidence, function))
-    if again:  # each epoch but the first is read from memory
+    if again and not busy and not small:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
         cpus = cpus_of(evidence.recorded_as)
         stake *= stage["alone"] * (1 - 1 / cpus) if cpus else 0.0
     elif small:  # the loop's other work stays
-        stake = min(stake, max(wait, small["steady_us"]))
+        stake = min(stake, max(wait, stage["steady_us"]))
     lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)
     if lacks_prefetch:  # it only moves the data beside the other work
         stake = min(stake, _other_work(evidence))
@@ -104,19 +105,12 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "of": "In a loop" if waits["eager"].all() else "Inside tf.functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
         "generator": generator,
-        "small_runs": small.get("runs"),
-        "nested": nested.get("runs"),
+        **dict.fromkeys(["sent", "nested", "small"]),
+        why: stage.get("runs"),
         "kind": kind,
         "mapped": mapped,
-        "stage": slow
-        and {
-            "generator": generator,
-            "most": slow["op"],
-            "line": find_line(slow, evidence),
-            "kind": kind,
-            "mapped": mapped,
-        },
-        "stage_time": slow.get("steady_us"),
+        "stage": _words_of(stage, generator, kind, mapped, evidence) if why == "slow" else None,
+        "stage_time": stage["steady_us"] if why == "slow" else None,
         "again": epochs if again else None,
         "discarded": evidence.events.messages("cache_discarded").height if again else None,
         "cached": "Cache" in there,
@@ -124,24 +118,53 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "serial": serial and not wide,
         "wide": wide,
         "wait": wait,
-        "unread": not shown,
+        "unread": not why,
         "resized": find_later_resize(evidence, function) if mapped and kind == "map" else None,
         "prefetch": lacks_prefetch,
-        "hidden": stake > wait and not wide,
+        "hidden": stake > wait and not wide and not busy,
+        "busy": bool(busy),
     }
     inner = _eager_in_generator(evidence) if generator else evidence.placed.clear()
     named = inner.filter(~pl.col("judged_by").is_in(causes_that_count("never")))
     facts |= {"inner": named.height or None, "inner_ops": most(named["op"])}
-    subject = "Dataset.from_generator" if generator else function if shown else "the data"
+    subject = "Dataset.from_generator" if generator else function if why else "the data"
+    subject = "a tf.data service" if why == "sent" else subject
     # What to change is there, not at the loop; where eager ops can be what the generator takes,
     # at the line of most of them.
-    much = inner.height * DISPATCH_US >= _OF_GENERATOR * slow.get("steady_us", 0.0)
+    generating = stage["steady_us"] if why == "slow" else 0.0
+    much = inner.height * DISPATCH_US >= _OF_GENERATOR * generating
     asked = most(evidence.lines.begun_at(named["at"])) if much else []
     made_at = next(iter(asked), None) or stage.get("made_at") or evidence.lines.made_at(function)
     at = waits["at"].to_list()
     claims = claim_waits(evidence, stake) if stake else []
     count = int((waits["status"] != "failed").sum())  # else the data have ended
     yield Finding("input-bound", subject, count, None, at, facts, made_at, claims)
+
+
+def _find_stage(evidence: Evidence, elements: int) -> tuple[str, dict[str, Any]]:
+    """The stage that the loop waits for, and what is slow about it: a data service that `sent`
+    single elements, `nested` datasets, a map too `small` for its calls, or `slow` work.
+
+    Empty: the log doesn't show it.
+    """
+    if sent := count_transfers(evidence, elements):
+        service = evidence.eager.filter(pl.col("op").str.contains(DATA_SERVICE))["at"].head(1)
+        return "sent", {"runs": sent, "made_at": next(iter(evidence.lines.begun_at(service)), None)}
+    if nested := find_nested_datasets(evidence, elements):
+        return "nested", nested
+    small = find_small_map(evidence, elements)
+    stage = small or _slow_stage(evidence)
+    if not stage or _is_cached(str(stage["function"]), evidence):
+        return "", {}
+    return "small" if small else "slow", stage
+
+
+def _words_of(
+    stage: dict[str, Any], generator: bool, kind: str, mapped: str | None, evidence: Evidence
+) -> dict[str, Any]:
+    """What a sentence says of a slow stage."""
+    words = {"generator": generator, "kind": kind, "mapped": mapped}
+    return {**words, "most": stage["op"], "line": find_line(stage, evidence)}
 
 
 def _other_work(evidence: Evidence) -> float:
@@ -239,7 +262,22 @@ def avoidable_wait(evidence: Evidence) -> float:
     hidden = slow["steady_us"] - (took - wait) if one_by_one else 0.0
     if not _waits_in_log(evidence):  # the loop takes as long as that stage, where that is longer
         return max(hidden, 0.0)
-    return min(max(waited, hidden), evidence.loop_time)
+    return min(max(waited, hidden), max(wait, evidence.loop_time))
+
+
+@once
+def recomputed_time(evidence: Evidence) -> float:
+    """What a loop that waits for no data would save if a map ran in its first epoch alone, in µs.
+
+    Where threads of tf.data and the loop's own keep all processors busy, data are there in time,
+    and the loop is the slower for it: by what the other processors can't do beside it.
+    """
+    cpus = cpus_of(evidence.recorded_as)
+    slow = take_slowest(read_stages(evidence).filter(IS_MAP, ~pl.col("random"), ~pl.col("python")))
+    if cpus is None or not slow or _waits(evidence).is_empty():
+        return 0.0
+    more = max(slow["steady_us"] - (cpus - 1) * evidence.loop_time, 0.0)
+    return float(more * (1 - 1 / max(count_epochs(str(slow["function"]), evidence), 1)))
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
@@ -327,7 +365,7 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     # A replica's element is there when that of the first one is.
     is_usual = both.select(pl.col("wait") <= _PAUSE * pl.median("wait").over("device")).to_series()
     fills, stages = only(both, ~is_usual), read_stages(evidence).filter(IS_MAP)
-    long = stages.head(1)["steady_us"].sum() >= _STAGE * float(both["wait"].sum())
+    long = stages.head(1)["work_us"].sum() >= _STAGE * float(both["wait"].sum())
     if fills.height > 1 and (long or find_nested_datasets(evidence, both.height)):
         return both
     return only(both, is_usual)

@@ -91,7 +91,10 @@ def _growing(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Iterator[
 
 
 def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Iterator[Finding]:
-    """Functions whose loops spend more on nodes too small to be worth a kernel than on others."""
+    """Functions whose loops spend more on nodes too small to be worth a kernel than on others.
+
+    Or much on these where tf.map_fn makes the loop: no iteration needs another one's result.
+    """
     if evidence.costs.price is None:
         return
     is_tiny = pl.col("steady_us") < _TINY_US * pl.col("runs")
@@ -100,7 +103,9 @@ def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Ite
     for mine in nodes.partition_by("function", maintain_order=True):
         tiny = mine.filter("tiny")
         took, whole = float(tiny["steady_us"].sum()), float(mine["steady_us"].sum())
-        if took <= max(whole / 2, least) or _is_recurrent(mine):
+        of_map = float(tiny.filter(pl.col("node").str.contains(_MAPPED))["steady_us"].sum())
+        mapped = of_map > took / 2
+        if took <= max(0.0 if mapped else whole / 2, least) or _is_recurrent(mine):
             continue
         of_control = tiny.filter(pl.col("op").is_in(CONTROL_OPS))
         tiny = tiny.sort("steady_us", descending=True)
@@ -111,7 +116,7 @@ def _loop_overhead(evidence: Evidence, nodes: pl.DataFrame, least: float) -> Ite
             "control": of_control.height,
             "ops": most(tiny["op"].filter(~tiny["op"].is_in(CONTROL_OPS))),
             "rest": whole - took or None,
-            "mapped": re.search(_MAPPED, name) is not None,
+            "mapped": mapped,
         }
         function, at = str(mine["function"][0]), tiny["at"].to_list()
         python = _line_of_loop(evidence, function, name)

@@ -36,7 +36,7 @@ _HANDLE = r"\bT=DT_(?:RESOURCE|VARIANT)\b"
 _SHAPES = r"_handle_shapes=(\[\[[^\]]*\]\])"
 _MOVES = [_READ, *CONTROL_OPS, *PLUMBING_OPS]
 _SAME = ["name", "node"]
-_NAMED = 2  # ops: a verdict has two lines
+_NAMED, _ROOM = 2, 36  # ops, and characters for them: a verdict has two lines
 _LEAST_PART = threshold("loop-invariant.least_part")
 
 
@@ -57,7 +57,7 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     loops = entered.group_by("name", "loop").agg(entered=pl.col("executions").max())
     ran = pl.col("executions")
     computing = nodes.filter(~pl.col("op").str.contains(IDLE_OPS), ~pl.col("op").is_in(_MOVES))
-    in_calls, reads = captured, _steady_reads(updating, nodes, every)
+    in_calls, reads = captured, _steady_reads(evidence, updating, nodes, every)
     if captured.height or reads.select(pl.col("matrix").any()).item():
         reads = reads.select(_SAME)
         in_calls = _constant(edges, pl.concat([always, reads]).unique())
@@ -78,7 +78,9 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
             if is_much(again["less"], nodes["us"]):
                 mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
                 names = mine["op"].unique(maintain_order=True).head(_NAMED).to_list()
+                names = names if len("".join(names)) < _ROOM else names[:1]
                 facts = {where: True, "runs": mine["executions"].max(), "names": names}
+                facts["gradients"] = bool(mine["node"].str.contains(_OF_OP).any())
                 facts["variables"] = mine.join(always, on=_SAME, how="anti").height > 0
                 yield find_nodes("loop-invariant", evidence, mine, facts)
 
@@ -122,7 +124,7 @@ def _updating(evidence: Evidence, nodes: pl.DataFrame) -> list[str] | None:
 
 
 def _steady_reads(
-    updating: list[str] | None, nodes: pl.DataFrame, edges: pl.DataFrame
+    evidence: Evidence, updating: list[str] | None, nodes: pl.DataFrame, edges: pl.DataFrame
 ) -> pl.DataFrame:
     """Reads of variables that are not updated: name, node, matrix (it has two dimensions or more).
 
@@ -138,8 +140,13 @@ def _steady_reads(
     )
     if updating is None or handles.join(arguments, on=names, how="anti").height:
         reads = reads.clear()
-    if updating:  # what others read, this function may update
-        reads = reads.filter(pl.col("name").is_in(updating))
+    if updating:  # what others read, this function may update between their calls
+        calls = evidence.calls.select("name", "at").drop_nulls()
+        own = calls.filter(name=updating[0]).select(first=pl.min("at"), last=pl.max("at"))
+        spans = calls.group_by("name").agg(begin=pl.min("at"), end=pl.max("at"))
+        apart = (pl.col("begin") > pl.col("last")) | (pl.col("end") < pl.col("first"))
+        alone = spans.join(own, how="cross").filter(apart)["name"]
+        reads = reads.filter(pl.col("name").is_in([*updating, *alone]))
     steady = reads.join(handles, on=names, how="anti").join(arguments, on=names, how="left")
     return steady.select(*_SAME, "matrix").unique()
 

@@ -19,7 +19,6 @@ from tflogscope.model.common.frames import holds, is_among, only, row_with, rows
 from tflogscope.model.common.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.common.origin import fields_of
 from tflogscope.model.findings.finding import (
-    AVOIDABLE,
     Finding,
     claim_in_calls,
     claim_nodes,
@@ -40,12 +39,13 @@ from tflogscope.model.reasons.rules import NOTHING, RULES, ReasonRule
 # core/util/port.cc, IsMKLEnabled, as oneDNN names these CPUs: AVX512_VNNI, AVX_VNNI, AMX.
 _ON_BY_DEFAULT = r"DL Boost|bfloat16|AMX"
 # Of their time in float64, what is saved in float32; by whether oneDNN is on.
-_OF_PRODUCTS, _OF_OTHERS = {True: 0.9, False: 0.6}, 0.5
+_OF_PRODUCTS = {True: threshold("float64.products_onednn"), False: threshold("float64.products")}
+_OF_OTHERS = threshold("float64.others")
 # AVX512_BF16 alone was measured to be slower than float32.
 _BFLOAT16_CPU = r"(?i)\bAMX\b|amx_bf16"
 _HAS_BFLOAT16 = rf"{_BFLOAT16_CPU}|bf16|bfloat16"
 _LEAST_PRODUCT_US = threshold("bfloat16.least_product")
-_BY_EIGEN = ops_of("bfloat16-by-eigen")
+_BY_EIGEN, _FACTORIZATION = ops_of("bfloat16-by-eigen"), ops_of("factorization")
 _OF_EIGEN = threshold("bfloat16-by-eigen.float32_share")
 _EIGEN_US = threshold("bfloat16-by-eigen.call")
 _FLOATX = ("set_floatx('float64')", 'set_floatx("float64")')
@@ -156,8 +156,9 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             time = None
         if time is not None and doubles.height:
             time, claims = _narrower(evidence)
-            facts["narrower"] = AVOIDABLE if claims else time
             facts |= _double_from(evidence, doubles)
+            if factors := _factorizations(evidence, doubles):  # float64 is what they need
+                time, claims, facts["factors"] = None, [], factors
         yield Finding("not-rewritten", reason, nodes.height, time, at, facts, python, claims)
 
 
@@ -190,7 +191,10 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
     casts = only(of, is_cast & ~is_among(of["name"], of["name"].filter(read | given)))
     lines = evidence.lines
     stacks = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
-    stacks = pl.concat([stacks, lines.of_nodes(casts["name"], casts["node"])])
+    stacks = pl.concat([stacks, lines.of_nodes(casts["name"], casts["node"])]).drop_nulls()
+    # An optimizer's variables are of the type of those that they are for.
+    frames = lines.stacks["frames"][stacks].str
+    stacks = only(stacks, ~frames.contains("<optimizer>", literal=True))
     places = lines.named(stacks).drop_nulls().unique(maintain_order=True).to_list()
     # What Keras makes is of the type that the program sets (keras/src/backend/config.py, floatx).
     floatx = line_that_sets(_FLOATX, evidence)
@@ -201,11 +205,8 @@ def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> dict[str, Any]:
 def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:
     """What all nodes in float64 would take less in float32, in µs; claims of that in their calls.
 
-    Half as many bytes, and twice as many numbers in a register, are half of it. Products in float64
-    run code that was compiled for AVX (TensorFlow's .bazelrc, avx_linux), those in float32
-    oneDNN's, which multiplies and adds at once. Measured: products of 128 x 256 x 512 to 512 x 1024
-    x 1024 and convolutions took 0.45 to 0.7 of their time less on a CPU with AVX2; on one with
-    AVX-512, where oneDNN is on by default, more than 0.86. What each run takes in any type stays.
+    Products in float64 run code that was compiled for AVX (TensorFlow's .bazelrc, avx_linux), those
+    in float32 oneDNN's, which multiplies and adds at once. What each run takes in any type stays.
     """
     doubles = evidence.nodes.filter(pl.col("dtype") == "DT_DOUBLE")
     of_products = _OF_PRODUCTS[not evidence.events.seen.isdisjoint(ONEDNN_ON)]
@@ -215,6 +216,12 @@ def _narrower(evidence: Evidence) -> tuple[float | None, list[pl.DataFrame]]:
     less = float(doubles.select((saved * took).sum()).item())
     types = evidence.executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     return claim_nodes(evidence, where(types == "DT_DOUBLE"), less)
+
+
+def _factorizations(evidence: Evidence, doubles: pl.DataFrame) -> list[str]:
+    """The ops that factorize in float64 in functions of these nodes."""
+    of = evidence.nodes.filter(pl.col("name").is_in(doubles["name"].implode()))
+    return most(of.filter(pl.col("op").str.contains(_FACTORIZATION), dtype="DT_DOUBLE")["op"])
 
 
 def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:

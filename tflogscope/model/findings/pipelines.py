@@ -233,11 +233,14 @@ def _rebuilt(evidence: Evidence, builds: pl.DataFrame, again: pl.DataFrame) -> F
         "builder": None if builds["package"][0] else keras,
         "batch": _METHODS.get(keras or ""),
         "callback": callback,
+        "inner": False,
     }
     claims = [again.select("thread", "begin", "end", us=pl.lit(None, pl.Float64)), waits]
     if callback and keras:  # a callback that runs less often leaves out all of these gaps
         stake, (_, spans) = measure_gaps(evidence).filter("fit"), read_gaps(evidence)
-        held = pl.col("at").is_in(spans["gap_at"].filter(is_among(spans["at"], at)).implode())
+        gaps = spans["gap_at"].filter(is_among(spans["at"], at))
+        facts["inner"] = builds.height >= 2 * gaps.n_unique()  # it has a loop of its own
+        held = pl.col("at").is_in(gaps.implode())
         claims += [claim_gaps(evidence, stake, column, held) for column in ("idle", "eager")]
     return Finding(
         "pipeline-rebuilt", "the data", builds.height, None, at.to_list(), facts, claims=claims
