@@ -105,8 +105,7 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
         "of": "In a loop" if waits["eager"].all() else "Inside tf.functions",
         "longer": (_every_wait(evidence).height - waits.height) or None,
         "generator": generator,
-        **dict.fromkeys(["sent", "nested", "small"]),
-        why: stage.get("runs"),
+        **{how: stage["runs"] if why == how else None for how in ("sent", "nested", "small")},
         "kind": kind,
         "mapped": mapped,
         "stage": _words_of(stage, generator, kind, mapped, evidence) if why == "slow" else None,
@@ -225,6 +224,7 @@ def _is_cached(function: str, evidence: Evidence) -> bool:
     return caches and count_epochs(function, evidence) == 1 < count_iterators(evidence, at)
 
 
+@once
 def python_map(evidence: Evidence) -> str | None:
     """The function of tf.data whose Python code the program waits for; None: it does not."""
     slow = _slow_stage(evidence) if input_bound(evidence) else {}
@@ -295,6 +295,7 @@ def _waits_in_log(evidence: Evidence) -> bool:
     return _much(evidence, total_wait(evidence)) and printed > _WORTH * passed
 
 
+@once
 def input_bound(evidence: Evidence) -> bool:
     """Whether the program waits for data, or would without the log."""
     return _waits_in_log(evidence) or _much(evidence, avoidable_wait(evidence))
