@@ -409,7 +409,7 @@ def test_the_ops_table_sorts_filters_and_copies(asked: Page) -> None:
     text = asked.evaluate("Report.csv(document.getElementById('ops-table'))")
     rows = list(csv.DictReader(io.StringIO(text)))
     expected: list[dict[str, Any]] = ops.filter(pl.col("rewrite") == "layout").to_dicts()
-    found = {(row["Kernel"], row["Runs"], row["As printed"], row["First line"]) for row in rows}
+    found = {(row["Kernel"], row["Runs"], row["Printed total"], row["First line"]) for row in rows}
     assert found == {
         (row["kernel"], str(row["executions"]), str(row["total_us"]), str(row["first_line"]))
         for row in expected
