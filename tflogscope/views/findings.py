@@ -66,7 +66,10 @@ def findings_section(run: Run, most: int = _SHOWN) -> doc.Node:
 def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
     several = len(run.summary.recorded.sources) > 1  # then they are named
     lead = run.summary.lead and run.summary.lead.id
-    serious = [row for row in table if row["severity"] != "note" or row["id"] == lead]
+    serious, others = list[Row](), list[Row]()
+    for row in table:
+        is_note = row["severity"] == "note" and row["id"] != lead
+        (others if is_note else serious).append(row)
     shown = findings(serious[:most], run)
     for number, row in enumerate(serious):
         told = _told(row, serious[0])
@@ -78,7 +81,7 @@ def _brief(table: Sequence[Row], run: Run, most: int) -> Iterator[doc.Node]:
         heading = _heading(row, run, titled=not details)
         head, mark = (heading, where), "! " if is_error else "- "
         yield doc.Item(head, details, mark=mark, tone="error" if is_error else "")
-    notes = [sentences("finding")[row["id"]].title for row in table if row not in serious]
+    notes = [sentences("finding")[row["id"]].title for row in others]
     if notes:
         alike = Counter(notes).items()
         texts = (title + f" ({count} notes)" * (count > 1) for title, count in alike)
@@ -133,9 +136,9 @@ def _stake(row: Row, run: Run) -> str:
         f", plus {spoken(us - of.part)} of one-time work" if spoken(of.part) != spoken(us) else ""
     )
     rest = None if of.in_loops else share_after_start_up(of.part, run.time)
-    shares = [percent(of.part, of.us), *([percent(rest, 1)] if rest else [])]
-    besides = f"; {shares[-1]} without start-up" * (shares[0] != shares[-1])
-    return f"{stake} of {whole} ({shares[0]}{besides}){once}"
+    share, later = percent(of.part, of.us), percent(rest, 1) if rest else None
+    besides = f"; {later} without start-up" if later not in (None, share) else ""
+    return f"{stake} of {whole} ({share}{besides}){once}"
 
 
 def findings(table: Sequence[Row], run: Run) -> list[doc.Finding]:
