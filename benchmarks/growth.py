@@ -270,6 +270,23 @@ def calls_on_threads(count: int) -> bytes:
     return log.text().encode()
 
 
+def requests(count: int) -> bytes:
+    """Calls of one function on two threads, of which the second to begin is the first to end."""
+    log, name, handle = Log("tid"), "__inference_f_1", 6
+    log.first_call(name, handle, 1, X, MATMUL, ADD)
+    for number in range(2, 2 * count + 2, 2):
+        for thread in (101, 102):
+            log.entering(name, thread=thread)
+            log.executing(name, thread=thread)
+            log.running(name, handle, thread=thread)
+        for thread in (102, 101):
+            for each in (X, MATMUL, ADD):
+                log.run(each, number + thread - 101, thread=thread)
+            log.ran(name, handle, thread=thread)
+            log.exiting(name, thread=thread)
+    return log.text().encode()
+
+
 # ---- texts and lines ----------------------------------------------------------------------------
 
 
@@ -443,7 +460,7 @@ def layout_rewrites(log: Log, count: int) -> None:
     log.instantiated("__inference_f_1", 2)
 
 
-for _make in (threads, calls_on_threads, dialects, archive_members):
+for _make in (threads, calls_on_threads, requests, dialects, archive_members):
     KINDS[_make.__name__.replace("_", " ")] = _make
 
 

@@ -238,11 +238,15 @@ def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> Integers:
         of_run, of_step = alike(called[["function"]], steps[["names"]])
         unsure = of_run[called["thread"].to_numpy() < 0]
         astray = np.flatnonzero(np.isin(of_step, np.setdiff1d(of_step[outside], unsure)))
-        pairs = pl.DataFrame({"function": of_step[astray], "step": astray}).join(
-            pl.DataFrame({"function": of_run, "run": np.arange(called.height)}), on="function"
+        order = np.argsort(of_run, kind="stable")  # by function, and then as they began
+        mine, theirs = (
+            pl.DataFrame({"at": place, "function": of})
+            for place, of in ((at[astray], of_step[astray]), (begin[order], of_run[order]))
         )
-        step, other = pairs["step"].to_numpy(), pairs["run"].to_numpy()
-        inside = (begin[other] < at[step]) & (last_at[step] <= end[other])
+        first = np.searchsorted(of_run[order], of_step[astray])
+        step, place = _last_ones(last_before(mine, theirs), first)
+        step, other = astray[step], order[place]
+        inside = last_at[step] <= end[other]
         step, other = _each_once(step[inside], other[inside], at, end)
         run[step] = other
     return run

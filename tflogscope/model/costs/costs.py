@@ -15,12 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.figures import rounded
 from tflogscope.model.common.frames import (
+    Integers,
     first_with,
     is_among,
     last_before,
@@ -77,16 +79,16 @@ class Costs:
         """
         times = np.full((2, self.executions.frame.height), np.nan)
         if self.price is not None:
-            nodes = self._of_nodes(self.price)
-            waits = self._of_waits(self.price, nodes)
-            nodes = nodes.update(waits, on="row")
-            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
-            eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
             frame = self.executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             times[:, where(is_dead)] = 0  # nothing ran
-            for part in (nodes, eager_ops, waits, calls):
-                times[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
+            nodes = self._node_runs["row"].to_numpy()
+            times[:, nodes] = self._of_nodes(self.price)
+            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
+            _set(times, self._of_eager_ops(self.price))
+            # These two go by what nodes would have taken.
+            _set(times, self._of_waits(self.price, nodes, times[1]))
+            _set(times, self._of_calls(self.price, nodes, times))
             if self.calibrated:
                 times = self._as_calibrated(times)
         table = pl.DataFrame({"work_us": times[0], "steady_us": times[1]}, nan_to_null=True)
@@ -253,18 +255,28 @@ class Costs:
         pace = pl.DataFrame({"takes": takes, "log": usual - takes})
         return nodes[["definition", "runs", "calls"]].hstack(pace)
 
-    def _of_nodes(self, price: Price) -> pl.DataFrame:
-        """The runs of nodes: row, work_us, steady_us."""
+    def _of_nodes(self, price: Price) -> np.ndarray:
+        """work_us and steady_us of the runs of nodes; NaN where a node runs a function.
+
+        In NumPy: frames of as many rows as the log has nodes took half the memory of `analyze`.
+        """
         runs, taking = self._node_runs, self._taking(price)
-        place = first_with(taking["definition"].to_numpy(), self.executions.runs.definitions.height)
-        taken = rows(taking.drop("definition"), place[runs["definition"].to_numpy()])
-        runs = runs.drop("signature").hstack(taken)
-        first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
-        log = pl.when(first).then(price.usual * pl.col("records")).otherwise("log")
-        work = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
-        work = pl.when(~calls).then(pl.min_horizontal(work, "duration_us"))
-        pace = pl.when(pl.col("runs") == 1).then(work).when(~calls).then("takes")
-        return runs.select("row", work_us=work, steady_us=pace)
+        definition, duration, records, least = (
+            runs[name].to_numpy()
+            for name in ("definition", "duration_us", "records", "primitive_us")
+        )
+        definitions = self.executions.runs.definitions.height
+        of_definition = first_with(taking["definition"].to_numpy(), definitions)[definition]
+        taking = taking.with_columns(pl.col("takes", "log").fill_null(np.nan))
+        log = taking["log"].to_numpy()[of_definition]
+        first = first_with(definition, definitions)
+        first = first[first >= 0]
+        log[first] = price.usual * records[first]
+        work = np.minimum(np.maximum(duration - log, least), duration)
+        takes = taking["takes"].to_numpy()[of_definition]
+        takes = np.where((taking["runs"] == 1).to_numpy()[of_definition], work, takes)
+        calls = taking["calls"].to_numpy()[of_definition]
+        return np.where(calls, np.nan, [work, takes])
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""
@@ -275,11 +287,14 @@ class Costs:
         runs = runs.select("row", "signature", work_us=work, steady_us=work)
         return _at_pace(runs, "signature")
 
-    def _of_waits(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
+    def _of_waits(
+        self, price: Price, nodes: Integers, steady: NDArray[np.floating]
+    ) -> pl.DataFrame:
         """The same of what waits for an element of tf.data, given what nodes would have taken.
 
-        It waits for records of other threads, too. Of the time in which tf.data ran functions it is
-        left what part of that their nodes would have taken; of the rest, all but its records.
+        `nodes` are rows, `steady` is the time of each row. It waits for records of other threads,
+        too. Of the time in which tf.data ran functions it is left what part of that their nodes
+        would have taken; of the rest, all but its records.
         """
         frame, of_data = self.executions.frame, self.executions.steps["flavour"] == "dataset"
         is_wait = (
@@ -287,14 +302,16 @@ class Costs:
         )
         row = pl.Series("row", where(is_wait), dtype=pl.UInt32)
         waits = rows(frame[["signature", *_SPAN]], row).with_columns(row)
-        runs = rows(frame[["step_row", *_SPAN]], nodes["row"]).hstack(nodes[["steady_us"]])
         # Functions that fetch an element for another device wait (multi_device_iterator_ops.py).
         fetches = self.executions.signatures["op"].str.contains(f"{NEXT}|^RemoteCall$")
-        waits_itself = is_among(
-            runs["step_row"], frame["step_row"].filter(fetches[frame["signature"]]).drop_nulls()
-        )
+        step = frame["step_row"]
+        waits_itself = step.filter(fetches[frame["signature"]]).drop_nulls()
+        step = rows(step, nodes)
+        chosen = rows(of_data, step).fill_null(value=False) & ~is_among(step, waits_itself)
+        runs = nodes[where(chosen)]
         steps = (
-            only(runs, rows(of_data, runs["step_row"]).fill_null(value=False) & ~waits_itself)
+            rows(frame[["step_row", *_SPAN]], runs)
+            .with_columns(steady_us=pl.Series(steady[runs]).fill_nan(None))
             .group_by("step_row")
             .agg(pl.col("steady_us").sum(), pl.min("time", "at"), pl.max("end_time", "end_at"))
         )
@@ -316,7 +333,7 @@ class Costs:
 
     # ---- calls -----------------------------------------------------------------------------------
 
-    def _of_calls(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
+    def _of_calls(self, price: Price, nodes: Integers, times: NDArray[np.floating]) -> pl.DataFrame:
         """The same of calls, given what nodes would have taken.
 
         Nodes run side by side as they do in the log. What comes before the first node and after
@@ -324,14 +341,16 @@ class Costs:
         pace of later calls goes by half of them.
         """
         frame = self.executions.frame
-        called = rows(frame["call"], nodes["row"]).is_not_null()
-        nodes = only(nodes, called & nodes["steady_us"].is_not_null())
+        called = rows(frame["call"], nodes).is_not_null().to_numpy()
+        nodes = nodes[called & ~np.isnan(times[1][nodes])]
         names = ["call", "definition", "at", "end_at", "time", "end_time", "duration_us"]
+        runs = rows(frame[names], nodes)
+        work, steady = times[:, nodes]
         # A run of XLA's code may take longer than others: what is more is not the log's.
-        as_printed = is_among(rows(frame["definition"], nodes["row"]), self._compiled)
-        steady = pl.when(as_printed).then("work_us").otherwise("steady_us")
-        nodes = nodes.with_columns(steady_us=steady)
-        runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "steady_us"]])
+        as_printed = is_among(runs["definition"], self._compiled).to_numpy()
+        runs = runs.with_columns(
+            work_us=pl.Series(work), steady_us=pl.Series(np.where(as_printed, work, steady))
+        )
         ran = runs.group_by("call").agg(
             pl.col("steady_us").sum(),
             began=pl.col("time").min(),
@@ -348,8 +367,8 @@ class Costs:
         first = first.with_columns(first_us=made.otherwise("steady_us"))
         first = first.group_by("call").agg(pl.col("first_us").sum())
         calls = looked_up(looked_up(calls.drop_nulls("duration_us"), ran, "call"), first, "call")
-        times = ["time", "end_time"]
-        together = covered_within(runs[times], calls[times]).alias("together")
+        ran_for = ["time", "end_time"]
+        together = covered_within(runs[ran_for], calls[ran_for]).alias("together")
         side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
         in_nodes = (
             pl.when(pl.col("name").is_first_distinct()).then("first_us").otherwise("steady_us")
@@ -360,9 +379,9 @@ class Costs:
         records = (at - (pl.col("ended_at") - pl.col("began_at")).fill_null(0)) // PLACES
         calls = calls.with_columns(together, own=(ends - price.usual * records).clip(0))
         later = pl.when(~pl.col("name").is_first_distinct()).then("own").median()
-        steady = pl.min_horizontal("own", later.over("name"))
+        own_pace = pl.min_horizontal("own", later.over("name"))
         work, pace = (
-            pl.min_horizontal(in_nodes.fill_null(0) + us, time) for us in (pl.col("own"), steady)
+            pl.min_horizontal(in_nodes.fill_null(0) + us, time) for us in (pl.col("own"), own_pace)
         )
         # What took longer than usual for another reason is no cost of records.
         work = pl.max_horizontal(work, time - _MOST_A_RECORD * price.usual * (at // PLACES))
@@ -380,6 +399,11 @@ class Costs:
         printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         scaled = times * by
         return np.where((by > 1) & (scaled > printed), printed, scaled)
+
+
+def _set(times: np.ndarray, part: pl.DataFrame) -> None:
+    """Set work_us and steady_us of the rows of a part."""
+    times[:, part["row"].to_numpy()] = part[["work_us", "steady_us"]].to_numpy().T
 
 
 def _take_long(nodes: pl.DataFrame) -> pl.Series:

@@ -94,8 +94,10 @@ def input_findings(evidence: Evidence) -> Iterator[Finding]:
     if again and not busy and not small:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:
-        cpus = cpus_of(evidence.recorded_as)
-        stake *= stage["alone"] * (1 - 1 / cpus) if cpus else 0.0
+        cpus, other = cpus_of(evidence.recorded_as) or 1, _other_work(evidence)
+        stake *= stage["alone"] * (1 - 1 / cpus)
+        # Nodes of one element run side by side, too: no more than all processors is to be had.
+        stake = min(stake, max(wait + other - (stage["steady_us"] + other) / cpus, 0.0))
     elif small:  # the loop's other work stays
         stake = min(stake, max(wait, stage["steady_us"]))
     lacks_prefetch = not stage and "Prefetch" not in there and _adds_no_prefetch(evidence)

@@ -35,9 +35,14 @@ from tflogscope.model.findings.finding import (
     most,
     total,
 )
-from tflogscope.model.findings.gaps import FOR_OTHERS, claim_gaps, measure_gaps, with_variables
+from tflogscope.model.findings.gaps import (
+    FOR_OTHERS,
+    claim_gaps,
+    measure_gaps,
+    waits_for_threads,
+    with_variables,
+)
 from tflogscope.model.findings.growing import grown_spans
-from tflogscope.model.findings.python_code import waits_for_threads
 from tflogscope.model.pipeline import METRIC_UPDATE, Evidence
 from tflogscope.model.rows.spans import LEAST
 from tflogscope.model.rows.unexpected import repeats

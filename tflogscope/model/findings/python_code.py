@@ -11,8 +11,9 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.thresholds import threshold
 from tflogscope.model.common.frames import holds, is_among, only
 from tflogscope.model.common.intervals import covered_within
-from tflogscope.model.common.once import once
+from tflogscope.model.findings.eager import eager_training
 from tflogscope.model.findings.finding import Finding, claim_spans
+from tflogscope.model.findings.gaps import waits_for_threads
 from tflogscope.model.ledger.phases import traced
 from tflogscope.model.pipeline import Evidence
 from tflogscope.model.rows.spans import LEAST
@@ -35,19 +36,8 @@ def _computes_elsewhere(evidence: Evidence) -> pl.Series:
     return since.to_series()
 
 
-@once
-def waits_for_threads(evidence: Evidence) -> pl.Series:
-    """Per span whether ops of other threads began in the gap before it: of replicas, say."""
-    spans = evidence.spans
-    begins = spans["begin"].sort()
-    first, last = begins.search_sorted(spans["since"]), begins.search_sorted(spans["begin"])
-    return (last - first > 1) & (spans["gap"] > 0)  # its own predecessor began before
-
-
-def python_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]:
+def python_findings(evidence: Evidence) -> Iterator[Finding]:
     """Long gaps before the same op, again and again, in a loop of eager ops.
-
-    `trained`: the lines of ops that are eager training steps.
 
     Between calls of functions `between-steps` has them; those in which a function was traced are no
     code of the program's, as where a distributed dataset makes iterators. Between ops of a training
@@ -60,7 +50,7 @@ def python_findings(evidence: Evidence, trained: pl.Series) -> Iterator[Finding]
     # With run_eagerly these gaps are Keras' own code.
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
     line = evidence.lines.begun_at(spans["at"])
-    of_step = is_among(spans["at"], trained) & holds(line == line.shift())
+    of_step = is_among(spans["at"], eager_training(evidence)["at"]) & holds(line == line.shift())
     of_others = evidence.placed["at"].filter(evidence.placed["own"])
     left_out = (
         spans["once"]

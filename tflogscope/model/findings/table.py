@@ -22,14 +22,14 @@ from tflogscope.model.common.once import once
 from tflogscope.model.common.recorded import is_busy
 from tflogscope.model.common.sentences import Row, rows
 from tflogscope.model.executions.executions import with_places
+from tflogscope.model.findings.between import between_findings
 from tflogscope.model.findings.broadcasts import broadcast_findings
 from tflogscope.model.findings.buffers import buffer_findings
 from tflogscope.model.findings.checkpoints import checkpoint_findings
 from tflogscope.model.findings.convolutions import convolution_findings
 from tflogscope.model.findings.data_waits import input_findings
-from tflogscope.model.findings.eager import eager_findings, eager_training
+from tflogscope.model.findings.eager import eager_findings
 from tflogscope.model.findings.finding import AVOIDABLE, Finding, line_that_sets, most
-from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.invariant import invariant_findings
 from tflogscope.model.findings.lookups import lookup_findings
@@ -61,6 +61,30 @@ WORTH_A_LOOK = threshold("warning.share")
 LEAST_WARNED_US = threshold("warning.least")
 _UNSURE = threshold("warning.unsure_share")
 _WORTH = threshold("loop.worth")
+RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
+    recording_findings,
+    eager_findings,
+    tracing_findings,
+    pipeline_findings,
+    between_findings,
+    serving_findings,
+    input_findings,
+    checkpoint_findings,
+    python_findings,
+    graph_findings,
+    onednn_findings,
+    convolution_findings,
+    lookup_findings,
+    unneeded_findings,
+    invariant_findings,
+    broadcast_findings,
+    buffer_findings,
+    memory_findings,
+    unrolled_findings,
+    verbose_findings,
+    warning_findings,
+)
+"""What finds something in a run; `owned` says whose the time is."""
 _LINES = 8  # of the evidence
 _LEAST_US = 1.0  # less is not worth a sentence, and is "0 µs" on screens
 
@@ -122,7 +146,7 @@ def owned(evidence: Evidence) -> tuple[list[Finding], Owners]:
     A finding that claims time, all of which others own, is dropped: its fix saves nothing more.
     """
     kinds, asked_in = list(rows("finding")), owner_order()
-    findings = list(_all(evidence))
+    findings = [finding for find in RULES for finding in find(evidence)]
     if evidence.recorded.simulated:  # its clock is a model: no fix saves that time
         findings = [finding._replace(time_us=None, claims=()) for finding in findings]
     claiming = sorted(
@@ -196,31 +220,6 @@ def _python_around(finding: Finding, evidence: Evidence) -> str | None:
     nodes = evidence.executions.python_code
     around = last_before(inside[["at", "thread"]], nodes[["at", "thread"]])
     return next(iter(most(evidence.lines.begun_at(rows_of(nodes["at"], around)))), None)
-
-
-def _all(evidence: Evidence) -> Iterator[Finding]:
-    yield from recording_findings(evidence)
-    yield from eager_findings(evidence)
-    yield from tracing_findings(evidence)
-    training = eager_training(evidence)
-    yield from pipeline_findings(evidence)
-    yield from between_findings(evidence, set(training["beside"].drop_nulls()))
-    yield from serving_findings(evidence)
-    yield from input_findings(evidence)
-    yield from checkpoint_findings(evidence)
-    yield from python_findings(evidence, training["at"])
-    yield from graph_findings(evidence)
-    yield from onednn_findings(evidence)
-    yield from convolution_findings(evidence)
-    yield from lookup_findings(evidence)
-    yield from unneeded_findings(evidence)
-    yield from invariant_findings(evidence)
-    yield from broadcast_findings(evidence)
-    yield from buffer_findings(evidence)
-    yield from memory_findings(evidence)
-    yield from unrolled_findings(evidence)
-    yield from verbose_findings(evidence)
-    yield from warning_findings(evidence)
 
 
 def _worded(finding: Finding, evidence: Evidence) -> dict[str, Any]:

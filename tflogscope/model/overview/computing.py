@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.model.common.names import CALLING_OPS, PLUMBING_OPS, PYTHON_OP, runs_for_data
+from tflogscope.model.common.once import once
 from tflogscope.model.ledger.phases import wait_of
 from tflogscope.model.links.kernels import COMPILED_ATTRIBUTE
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _IDLE = (*PLUMBING_OPS, "NoOp")
 
 
+@once
 def computing_nodes(run: Tables) -> pl.DataFrame:
     """The rows of the table `nodes` that ran and compute.
 
