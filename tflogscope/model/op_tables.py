@@ -79,10 +79,13 @@ def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
 
 def _lines(timeline: Timeline) -> pl.DataFrame:
     """The line that asked for most of a signature's steady time: python, python_executions."""
-    lines = timeline.columns("signature", "status", "python", "steady_us")
-    alive = only(lines, lines["python"].is_not_null() & (lines["status"] != "dead"))
-    of_lines = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
-        pl.col("steady_us").sum(), python_executions=pl.len().cast(pl.UInt32)
+    lines = timeline.columns("signature", "status", "stack", "steady_us")
+    alive = only(lines, lines["stack"].is_not_null() & (lines["status"] != "dead"))
+    # By number first: several stacks have one line.
+    of_stacks = alive.group_by("signature", "stack").agg(pl.col("steady_us").sum(), runs=pl.len())
+    of_stacks = of_stacks.with_columns(timeline.lines.named(of_stacks["stack"]).alias("python"))
+    of_lines = of_stacks.group_by("signature", "python").agg(
+        rounded(pl.col("steady_us").sum()), python_executions=pl.col("runs").sum().cast(pl.UInt32)
     )
     order = ["steady_us", "python_executions", "python"]
     of_lines = of_lines.sort(order, descending=[True, True, False]).drop("steady_us")

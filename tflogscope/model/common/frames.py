@@ -162,6 +162,13 @@ def _integers(columns: Sequence[pl.Series]) -> Integers:
 
 def row_with(left: pl.DataFrame, table: pl.DataFrame) -> Integers:
     """For each row of `left` the first row of `table` with the same keys; -1: none has them."""
+    keys = [frame[:, 0] for frame in (left, table) if frame.width == 1]
+    numbers = keys and all(key.dtype.is_integer() and not key.null_count() for key in keys)
+    if numbers and keys[1].is_sorted():  # a large table is not copied
+        asked, values = (key.to_numpy() for key in keys)
+        place = np.searchsorted(values, asked)
+        same = np.append(values, -1)[place] == asked
+        return np.where(same & (place < len(values)), place, -1)
     mine, its = alike(left, table)
     values, first = np.unique(its, return_index=True)
     place = np.searchsorted(values, mine)

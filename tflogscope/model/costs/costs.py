@@ -83,7 +83,7 @@ class Costs:
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             times[:, where(is_dead)] = 0  # nothing ran
             nodes = self._node_runs["row"].to_numpy()
-            times[:, nodes] = self._of_nodes(self.price)
+            times[0][nodes], times[1][nodes] = self._of_nodes(self.price)
             vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             _set(times, self._of_eager_ops(self.price))
             # These two go by what nodes would have taken.
@@ -255,7 +255,7 @@ class Costs:
         pace = pl.DataFrame({"takes": takes, "log": usual - takes})
         return nodes[["definition", "runs", "calls"]].hstack(pace)
 
-    def _of_nodes(self, price: Price) -> np.ndarray:
+    def _of_nodes(self, price: Price) -> tuple[np.ndarray, np.ndarray]:
         """work_us and steady_us of the runs of nodes; NaN where a node runs a function.
 
         In NumPy: frames of as many rows as the log has nodes took half the memory of `analyze`.
@@ -273,10 +273,14 @@ class Costs:
         first = first[first >= 0]
         log[first] = price.usual * records[first]
         work = np.minimum(np.maximum(duration - log, least), duration)
-        takes = taking["takes"].to_numpy()[of_definition]
-        takes = np.where((taking["runs"] == 1).to_numpy()[of_definition], work, takes)
-        calls = taking["calls"].to_numpy()[of_definition]
-        return np.where(calls, np.nan, [work, takes])
+        steady = taking["takes"].to_numpy()[of_definition]
+        once, calls = (
+            np.flatnonzero(condition[of_definition])
+            for condition in ((taking["runs"] == 1).to_numpy(), taking["calls"].to_numpy())
+        )
+        steady[once] = work[once]
+        work[calls] = steady[calls] = np.nan
+        return work, steady
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""

@@ -15,14 +15,15 @@ from tflogscope.grammar.tables import as_table
 from tflogscope.model.common.figures import known_sum, rounded
 from tflogscope.model.common.frames import (
     first_of_each,
+    first_with,
     holds,
-    looked_up,
     only,
     row_with,
     rows,
     where,
 )
 from tflogscope.model.common.names import function_columns, on_mesh
+from tflogscope.model.common.pairing import HALF, pair
 from tflogscope.model.costs.costs import Costs
 from tflogscope.model.executions.executions import Executions, with_places
 
@@ -204,14 +205,16 @@ class PythonLines:
         frame = executions.frame
         if self.stacks.is_empty():
             return pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
-        ran = executions.columns("definition", "name", "node")
-        nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
-        texts = nodes.cast({pl.Categorical: pl.String})
-        row = self.of_nodes(texts["name"], texts["node"])
-        key = ["definition", "name"]
-        stacks = looked_up(ran, nodes[key].with_columns(row=row), key, nulls_equal=True)
-        eager = self.of_dispatches[frame["dispatch"]]
-        return pl.select(pl.coalesce(eager, stacks["row"])).to_series()
+        # By numbers: nodes and the functions that they ran in, each pair once.
+        names, nodes = executions.steps["name"], executions.runs.definitions["node"]
+        number = names.rank("dense").cast(pl.Int64).fill_null(0)
+        key = pair(frame["definition"], number[frame["step_row"]]).fill_null(-1)
+        pairs = key.filter(key >= 0).unique().sort()
+        of_number = first_with(number.to_numpy(), len(number) + 1)
+        named = rows(names, of_number[(pairs % HALF).to_numpy()])
+        stacks = self.of_nodes(named, nodes[pairs // HALF])
+        graph = rows(stacks, row_with(key.to_frame(), pairs.to_frame()))
+        return pl.select(pl.coalesce(self.of_dispatches[frame["dispatch"]], graph)).to_series()
 
     def named(self, stacks: pl.Series) -> pl.Series:
         """`train.py:31` of stacks."""
@@ -235,27 +238,39 @@ class PythonLines:
         """
         if self.stacks.is_empty():
             return pl.DataFrame(schema=_FACTS)
-        ran = self._executions.columns("at", "status", "mode", "kind", "op")
-        ran = ran.hstack([costs.known("steady_us")])
-        ran = ran.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
-        ran = ran.filter(pl.col("status") != "dead").drop_nulls("row")
-        ran = ran.hstack(rows(self.stacks[["python", "function"]], ran["row"]))
+        frame = self._executions.frame
+        stack, time = self.of_executions.alias("row"), costs.known("steady_us")
+        counts = (frame["status"] != "dead") & stack.is_not_null()
+        ran = only(frame[["at", "signature"]].hstack([stack, time]), counts)
+        # By numbers first: texts of as many rows as the log has executions take most of its memory.
+        ran = ran.group_by("row", "signature").agg(
+            pl.col("at").min(), us=known_sum(pl.col("steady_us")), runs=pl.len()
+        )
+        ran = ran.sort("at")
+        ran = ran.hstack(
+            [
+                *rows(self._executions.signatures[["mode", "kind", "op"]], ran["signature"]),
+                *rows(self.stacks[["python", "function"]], ran["row"]),
+            ]
+        )
         eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
-        us = pl.col("steady_us")
-        by_op = ran.filter(eager | graph).group_by("python", "op").agg(us.sum(), runs=pl.len())
+        us, runs = pl.col("us"), pl.col("runs")
+        by_op = (
+            ran.filter(eager | graph).group_by("python", "op").agg(rounded(us.sum()), runs.sum())
+        )
         ops = (
-            by_op.sort("steady_us", "runs", "op", descending=[True, True, False])
+            by_op.sort("us", "runs", "op", descending=[True, True, False])
             .group_by("python", maintain_order=True)
             .agg(ops="op")
         )
         table = ran.group_by("python").agg(
             pl.col("at").min(),
             pl.col("function").first(),
-            eager_runs=eager.sum(),
+            eager_runs=runs.filter(eager).sum(),
             eager_us=rounded(known_sum(us.filter(eager))),
-            calls=(pl.col("kind") == "call").sum(),
-            graph_runs=graph.sum(),
+            calls=runs.filter(pl.col("kind") == "call").sum(),
+            graph_runs=runs.filter(graph).sum(),
             graph_us=rounded(known_sum(us.filter(graph))),
         )
         table = table.join(ops, on="python", how="left").sort(
