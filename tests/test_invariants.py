@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -135,6 +135,7 @@ def made(name: str, place: float, damage: list[tuple[str, int]]) -> bytes:
 
 
 @given(RECIPES)
+@example(("attention__tf2.16.2__vlog2", 0.0, []))  # its timeline is one column
 @settings(
     max_examples=3000 if DEEP else 4,
     deadline=None,

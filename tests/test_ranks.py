@@ -169,7 +169,7 @@ def test_workers_of_parameter_servers_are_not_compared_step_by_step(
     assert (found["steps"], found["slow"], found["skew_us"]) == ([], None, {})
     assert {each["what"] for each in found["differences"]} == {"setting", "kernel"}
     assert describe_stragglers(found) == [
-        "Workers wait for no other worker: the coordinator hands out their steps."
+        "Workers don't wait for each other: the coordinator hands out their steps."
     ]
     assert "tflogscope: not compared: slow2__tf2.13.1__rank0. " in said.err
     assert main(["ranks", *logs]) == 0

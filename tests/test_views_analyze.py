@@ -249,7 +249,7 @@ def test_records_behind_other_text_are_records_all_the_same(opened: Open) -> Non
     text = "".join(f"{next(before)}{line}\n" for line in log.lines)
     run = opened(text)
     assert run.timeline["op"].to_list() == ["Mul"]
-    assert "format TensorFlow after other text · VLOG level 2" in said(run)
+    assert "format TensorFlow records after other text · VLOG level 2" in said(run)
     assert "other text before TensorFlow's records" in said(run)
     assert "no TensorFlow records" not in said(run)
 

@@ -193,8 +193,9 @@ def _gap_marks(activity: Activity) -> str:
         end = (gap.begin_ns + round(gap.duration_us * 1000) - activity.first_ns) * columns // span
         for place in range(begin + 1, end):
             cells[place] = "─"
-        place = min((begin + end) // 2, columns - 2)
-        cells[place + cells[place - 1].isdigit()] = str(number)  # else two numbers read as one
+        place = max(min((begin + end) // 2, columns - 2), 0)
+        place += cells[place - 1].isdigit()  # else two numbers read as one
+        cells[min(place, columns - 1)] = str(number)
     return "".join(cells)
 
 
