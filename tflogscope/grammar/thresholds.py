@@ -8,10 +8,11 @@ from typing import Any
 from tflogscope.grammar.load import packaged_toml
 
 
-def threshold(name: str) -> float:
-    """The number of a `[thresholds.SECTION]`: `input-bound.least_wait`."""
+def threshold(name: str, shared: str | None = None) -> float:
+    """The number of a `[thresholds.SECTION]`: `input-bound.least_wait`; without it the `shared`."""
     section, key = name.split(".")
-    number: float = _thresholds()[section][key]["is"]
+    row = _thresholds().get(section, {}).get(key) if shared else _thresholds()[section][key]
+    number: float = row["is"] if row else threshold(str(shared))
     return number
 
 

@@ -46,7 +46,7 @@ def broadcast_findings(evidence: Evidence) -> Iterator[Finding]:
         around = [summed.select(_SAME), summed.select("name", node="tile")]
         mine = _with_gradients(evidence, nodes, pl.concat([shown, *around]))
         mine = mine.with_columns(less=_LESS * pl.col("us"), of="node")
-        if is_much(mine["less"], nodes["us"]):
+        if is_much("broadcast-product", mine["less"], nodes["us"]):
             named = mine.join(shown, on=_SAME, how="semi").sort("ran_at")["node"]
             names = named.str.replace(INLINED, "").unique(maintain_order=True).to_list()
             gradients = mine["node"].str.contains(_GRADIENT, literal=True).any()

@@ -45,7 +45,7 @@ def buffer_findings(evidence: Evidence) -> Iterator[Finding]:
     copies = nodes.join(of[["name", "node"]].unique(), on=["name", "node"])
     copies = copies.with_columns(less=_COPIED * pl.col("us"), of="op")
     for mine in copies.sort("us", descending=True).partition_by("name", maintain_order=True):
-        if is_much(mine["less"], nodes["us"]):
+        if is_much("growing-tensor", mine["less"], nodes["us"]):
             scattered = bool(mine["op"].is_in(_SCATTERS).any())
             facts = {"variable": True, "scattered": scattered, "runs": mine["executions"].max()}
             yield find_nodes("growing-tensor", evidence, mine, facts)

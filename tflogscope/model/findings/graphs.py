@@ -30,7 +30,7 @@ from tflogscope.model.pipeline import Evidence
 
 _LEAST_ITERATIONS = threshold("loop-overhead.least_iterations")
 _TINY_US = threshold("loop-overhead.tiny")
-_WORTH = threshold("loop-overhead.worth")
+_WORTH = threshold("node.worth")
 _SCHEDULING_US = threshold("loop-overhead.scheduling")
 _LEAST_SHAPES = threshold("new-shapes.least")
 _LEAST_COMPILED = threshold("new-shapes.least_compiled")

@@ -75,7 +75,7 @@ def invariant_findings(evidence: Evidence) -> Iterator[Finding]:
     for where, repeated in (("call", each_call), ("turn", each_turn)):
         by_time = repeated.with_columns(less=less, of="op").sort("us", descending=True)
         for again in by_time.partition_by("name"):
-            if is_much(again["less"], nodes["us"]):
+            if is_much("loop-invariant", again["less"], nodes["us"]):
                 mine = again.filter(pl.col("less") > _LEAST_PART * pl.col("less").sum())
                 names = mine["op"].unique(maintain_order=True).head(_NAMED).to_list()
                 names = names if len("".join(names)) < _ROOM else names[:1]

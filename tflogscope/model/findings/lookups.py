@@ -22,7 +22,7 @@ _SCATTERED, _EACH = "UnsortedSegmentSum", "IdentityN"
 _ELEMENTWISE, _GATHERS, _COMPUTES = map(ops_of, ("elementwise", "gather", "computes-table"))
 _LEAST_ROWS = threshold("one-hot-product.least_rows")
 _GATHER_ROWS = threshold("one-hot-product.gather_rows")
-_WORTH = threshold("loop-overhead.worth")
+_WORTH = threshold("node.worth")
 _UPDATED_ROWS = threshold("dense-update.least_rows")
 _VALUE, _LAST = r"values: (-?\d{1,9})>", r"\baxis=-1\b"
 _NUMBER = r":(\d{1,9})$"

@@ -24,7 +24,7 @@ from tflogscope.model.findings.lookups import INLINED, TURNED, read_edges
 from tflogscope.model.findings.pipelines import rebuilt
 from tflogscope.model.pipeline import NEW_VALUE, Evidence
 
-_WORTH, _KEPT = threshold("loop-overhead.worth"), threshold("sorted-slice.kept_share")
+_KEPT = threshold("sorted-slice.kept_share")
 # python/eager/backprop.py, _gradient_function: in front of the name of the op that it is of.
 _OF_OP, _GRADIENT = r"gradient_tape/(.+)/[^/]+$", "gradient_tape/"
 # core/common_runtime/lower_while_op.cc: where the nodes of a loop's body are. Its gradients
@@ -83,7 +83,7 @@ def _gradients(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     again = products.join(passes.filter(pl.col("passes") > 1), on=same)
     again = again.with_columns(less=pl.col("us") * (1 - 1 / pl.col("passes")))
     for mine in again.partition_by("name"):
-        if is_much(mine["less"], nodes.filter(name=mine["name"][0])["us"]):
+        if is_much("repeated-gradients", mine["less"], nodes.filter(name=mine["name"][0])["us"]):
             facts = {"passes": mine["passes"].max(), "ops": mine["of"].n_unique()}
             yield find_nodes("repeated-gradients", evidence, mine, facts)
 
@@ -127,7 +127,7 @@ def _frozen(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
         epochs = pl.Series(made.search_sorted(calls)).n_unique()
         if epochs < 2 or is_among(mine.select(resource).to_series(), updated).any():
             continue
-        if is_much(mine["us"], step["us"]):
+        if is_much("frozen-layers", mine["us"], step["us"]):
             mine = mine.with_columns(less=pl.col("us") * (1 - 1 / epochs), of=pl.col("layer"))
             yield find_nodes("frozen-layers", evidence, mine, {"epochs": epochs})
 
@@ -150,7 +150,7 @@ def _sorts(evidence: Evidence) -> Iterator[Finding]:
     few = holds(taken["stop"] <= _KEPT * taken["size"]) & (taken["stop"] > 0)
     kept = taken.with_columns(few=few).group_by(same).agg(pl.col("few").all(), pl.max("stop"))
     mine = sorts.join(kept.filter("few"), on=same).with_columns(of="node", less="us")
-    if is_much(mine["us"], edges.unique(same)["us"]):
+    if is_much("sorted-slice", mine["us"], edges.unique(same)["us"]):
         facts = {"all": mine["size"].max(), "kept": mine["stop"].max()}
         yield find_nodes("sorted-slice", evidence, mine, facts)
 
@@ -189,7 +189,7 @@ def _sliced(evidence: Evidence) -> Iterator[Finding]:
     mine = mine.with_columns(length=length).filter(products.any().over("name", "by"))
     mine = mine.with_columns(less=pl.col("us") * (1 - 1 / pl.col("length")), of="node")
     mine = mine.filter(pl.col("length") * _KEPT >= 1)
-    if is_much(mine["less"], edges.unique(same)["us"]):
+    if is_much("sliced-product", mine["less"], edges.unique(same)["us"]):
         names = most(mine.filter(op.str.contains(PRODUCTS))["node"].str.replace(INLINED, ""))
         facts = {"all": mine["length"].max(), "names": names}
         yield find_nodes("sliced-product", evidence, mine, facts)
@@ -204,7 +204,7 @@ def _diagonals(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
     products = nodes.filter(pl.col("op").str.contains(PRODUCTS))
     products = products.with_columns(product=pl.coalesce("of", "path"), less="us")
     mine = products.join(taken, on=["name", "product"], how="semi")
-    if is_much(mine["less"], nodes["us"]):
+    if is_much("sliced-product", mine["less"], nodes["us"]):
         mine = mine.with_columns(of="product")
         yield find_nodes("sliced-product", evidence, mine, {"diagonal": True})
 
@@ -227,7 +227,7 @@ def _jacobians(evidence: Evidence, nodes: pl.DataFrame) -> Iterator[Finding]:
         reached = passes.join(before, on=["name", "source"]).select("name", source="before")
     mine = nodes.filter(pl.col("node").str.contains(_PFOR))
     mine = mine.filter(is_among(mine["name"], pl.concat(names))) if names else mine.clear()
-    if is_much(mine["us"], nodes["us"]):
+    if is_much("sliced-product", mine["us"], nodes["us"]):
         mine = mine.with_columns(less="us", of="op")
         yield find_nodes("sliced-product", evidence, mine, {"jacobian": True})
 
@@ -243,9 +243,10 @@ def _lengths(evidence: Evidence, edges: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([exploded, packed.rename({"place": "axis"}).select(exploded.columns)])
 
 
-def is_much(part: pl.Series, whole: pl.Series) -> bool:
-    """Whether a part of node time is worth a finding."""
-    return float(part.sum()) > _WORTH * float(whole.sum())
+def is_much(name: str, part: pl.Series, whole: pl.Series) -> bool:
+    """Whether a part of node time is worth the finding of that name."""
+    worth = threshold(f"{name}.worth", "node.worth")
+    return float(part.sum()) > worth * float(whole.sum())
 
 
 def find_nodes(
