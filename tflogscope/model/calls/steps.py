@@ -244,7 +244,8 @@ def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> Integers:
             for place, of in ((at[astray], of_step[astray]), (begin[order], of_run[order]))
         )
         first = np.searchsorted(of_run[order], of_step[astray])
-        step, place = _last_ones(last_before(mine, theirs), first)
+        most = max(AT_ONCE, 2 * _most_open(begin[:-1], end[:-1]))  # some began before others
+        step, place = _last_ones(last_before(mine, theirs), first, most)
         step, other = astray[step], order[place]
         inside = last_at[step] <= end[other]
         step, other = _each_once(step[inside], other[inside], at, end)
@@ -252,12 +253,20 @@ def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> Integers:
     return run
 
 
-def _last_ones(last: Integers, first: Integers) -> tuple[Integers, Integers]:
+def _most_open(begin: Integers, end: Integers) -> int:
+    """How many runs are open at once, those without an end left out."""
+    ended = end < _FOREVER
+    begin, end = np.sort(begin[ended]), np.sort(end[ended])
+    begun = np.arange(1, len(begin) + 1)
+    return int((begun - np.searchsorted(end, begin)).max(initial=0))
+
+
+def _last_ones(last: Integers, first: Integers, most: int = AT_ONCE) -> tuple[Integers, Integers]:
     """Each row with each place up to its `last` one, none before its `first`: row, place.
 
-    Only the last places are looked at: a log may have any number of runs without an end.
+    Only so many of the last places are looked at: a log may have any number of runs without an end.
     """
-    count = np.clip(last - first + 1, 0, AT_ONCE)
+    count = np.clip(last - first + 1, 0, most)
     return ranges(last - count + 1, count)
 
 
