@@ -8,7 +8,7 @@ program waits in. docs/time.md says what each phase is.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -88,9 +88,10 @@ def read_stretches(of: Evidence) -> pl.DataFrame:
     pieces, first_item = list[pl.DataFrame](), 0
     for items in spans.partition_by("thread", maintain_order=True):
         program_time = (int(items["begin"].min()), int(items["end"].max() or 0))  # type: ignore[arg-type]
-        thread = _Thread(of, items, *(program_time if pieces else run), is_program=not pieces)
+        times = program_time if pieces else run
+        thread = _Thread(of, items, first_item, *times, is_program=not pieces)
         if not pieces or program_time[1] > program_time[0]:
-            pieces.append(thread.stretches(first_item))
+            pieces.append(thread.stretches())
         first_item += items.height
     return pl.concat(pieces)
 
@@ -124,16 +125,26 @@ def phases_not_shown(of: Evidence) -> list[str]:
 
 
 class _Thread:
-    """One thread that asked for `items`, from `first` to `last`."""
+    """One thread that asked for `items`, from `first` to `last`.
+
+    Its items are the rows of `spans_by_thread` from `first_item` on.
+    """
 
     def __init__(
-        self, of: Evidence, items: pl.DataFrame, first: int, last: int, *, is_program: bool
+        self,
+        of: Evidence,
+        items: pl.DataFrame,
+        first_item: int,
+        first: int,
+        last: int,
+        *,
+        is_program: bool,
     ) -> None:
         self._of, self._items, self._is_program = of, items, is_program
-        self._first, self._last = first, last
+        self._first_item, self._first, self._last = first_item, first, last
 
-    def stretches(self, first_item: int) -> pl.DataFrame:
-        """See `read_stretches`; its items are numbered from `first_item` on."""
+    def stretches(self) -> pl.DataFrame:
+        """See `read_stretches`."""
         every = pl.concat([*self._preparations(), *self._spans()])
         spans = every.filter(pl.col("end") > pl.col("begin")).collect()
         phases = spans["phase"].replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
@@ -169,7 +180,7 @@ class _Thread:
                 "before": following,
             }
         ).with_columns(
-            pl.when(pl.col(name) >= 0).then(pl.col(name) + first_item).alias(name)
+            pl.when(pl.col(name) >= 0).then(pl.col(name) + self._first_item).alias(name)
             for name in ("item", "before")
         )
         hidden = set(phases_not_shown(self._of)) if not self._items["end"].count() else set()
@@ -217,45 +228,7 @@ class _Thread:
 
     @cached_property
     def _waiting(self) -> pl.DataFrame:
-        """Nodes of calls that wait for data or other processes, and what else runs meanwhile.
-
-        phase, begin, end, call, log (µs, of nodes that wait).
-        """
-        of = self._of
-        frame, definitions = of.executions.frame, of.executions.runs.definitions
-        wait = wait_of(pl.col("kernel"), pl.col("attributes")).alias("phase")
-        phases = definitions.select(wait).to_series()
-        waits = where(phases.is_not_null())
-        row = where(is_among(frame["definition"], waits))
-        names = ["call", "time", "end_time", "definition"]
-        waiting = rows(frame[names], row)
-        work = rows(of.costs.of_executions["work_us"], row)
-        log = (waiting["end_time"] - waiting["time"] - work).alias("log")
-        waiting = waiting.hstack([log, rows(phases, waiting["definition"])])
-        calls = self._items.select("call", of="phase").drop_nulls()
-        waiting = looked_up(waiting, calls, "call").drop_nulls("of")
-        within = waiting.group_by("call", "of").agg(
-            since=pl.col("time").min(), until=pl.col("end_time").max()
-        )
-        # The row of `within` of each call, -1: none; and behind them that of no call.
-        count = of.executions.dispatches.calls.height + 1
-        place = first_with(within["call"].to_numpy(), count)
-        place = place[frame["call"].fill_null(count - 1).to_numpy()]
-        since, until = (rows(within[name], place) for name in ("since", "until"))
-        node = frame["definition"]
-        there = node.is_not_null() & ~is_among(node, waits)
-        there = holds(there & (frame["time"] < until) & (frame["end_time"] > since))
-        beside = only(frame[names[:3]], there)
-        beside = beside.hstack([rows(within["of"], place[there.to_numpy()])])
-        busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
-        shown = {"begin": "time", "end": "end_time", "call": "call"}
-        return pl.concat(
-            [
-                waiting.select("log", "phase", **shown),
-                beside.select(log=pl.lit(None, pl.Float64), phase=busy, **shown),
-            ],
-            how="vertical_relaxed",
-        )
+        return self._own(_waiting_nodes(self._of))
 
     @cached_property
     def _loops(self) -> pl.DataFrame:
@@ -269,39 +242,22 @@ class _Thread:
         comes before the calls of a thread that calls in a loop.
         """
         of = self._of
-        remade = remade_models(of).filter("later")["name"]
-        names = of.python_functions.filter(traces=1)["name"]
-        names = only(names.to_frame(), ~is_among(names, remade))["name"]
-        turns = of.calls.drop_nulls("python_function").sort("begin_at")
-        turns = turns.with_columns(turn=pl.col("name").rle_id().over("python_function"))
-        back = turns.filter(pl.col("turn").n_unique().over("name") > 1)["name"]
-        of_first = pl.col("name").is_in(pl.concat([names, back]).implode())
-        called = of.calls.lazy().filter(of_first)
-        made_by = called.join(
-            of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
-            on=["name", "thread"],
-        ).filter(pl.col("made_at").is_between("begin_at", "at"))
-        earliest = called.filter(pl.col("name").is_first_distinct())
-        first = pl.concat([earliest.select("at"), made_by.select("at")]).collect()["at"]
-        made = self._own(traced(of)).filter(of_first)
+        no_loop = _of_no_loop(of)
+        made = self._own(traced(of)).filter(pl.col("name").is_in(no_loop.names.implode()))
         spans = self._own(of.spans).filter(~pl.col("once"))
         cold = pl.col("op").is_first_distinct() & (pl.col("work_us") - pl.col("cost") > _COLD_US)
         eager = self._items.filter(phase="eager")["at"]
-        # Each replica has an iterator, whose first element is waited for while buffers are filled.
-        is_first = pl.struct("op", "device").is_first_distinct()
-        fills = of.eager.filter(pl.col("op").str.contains(NEXT) & is_first)
         warm_ups = spans.filter(cold & pl.col("at").is_in(eager.implode()))
-        first = pl.concat([first, warm_ups["at"], fills["at"]])
+        first = pl.concat([no_loop.first, warm_ups["at"]])
         # Of a function that is called here and there its calls repeat, and no gap before others.
-        again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
         in_turn = pl.len().over("op", "before") >= LEAST
         # Of a pause that is far longer than such gaps are nothing repeats; disks vary by as much.
-        saved = pl.concat([self._items.filter(phase="checkpoint")["at"], of.asked_by(SAVING)])
+        saved = pl.concat([self._items.filter(phase="checkpoint")["at"], no_loop.saved])
         paused = pl.col("gap") > _PAUSE * pl.col("most_gap")
         paused &= ~pl.col("at").is_in(saved.implode())
         follows = (in_turn | (pl.col("op") == pl.col("before"))) & ~paused
         spans = spans.with_columns(since=pl.when(follows).then("since").otherwise("begin"))
-        spans = spans.filter(in_turn | pl.col("at").is_in(again.implode()))
+        spans = spans.filter(in_turn | pl.col("at").is_in(no_loop.again.implode()))
         later = spans.filter(pl.col("at") > self._prepared())
         spans = later if later["is_call"].any() else spans
         spans = looked_up(spans[["at", "since"]], self._items[["at", "end"]], "at")
@@ -314,7 +270,7 @@ class _Thread:
 
         That is the first call of a function, unless steps run op by op before it.
         """
-        called = self._of.calls.filter(pl.col("made_by").is_null())["at"].sort()
+        called = _calls_of_program(self._of)
         steps = pl.col("op").str.contains(NEXT) | pl.col("rule").is_in(_OF_STEPS)
         begun = self._items.filter(steps)["at"]
         return min((*called.head(1), *begun.head(1))) if len(called) else -1
@@ -340,17 +296,9 @@ class _Thread:
         names = np.array(_NAMES)[phase]
         waits = np.isin(names, WAITS) & self._items["is_call"].to_numpy()[item]
         estimated = np.isin(names, _ESTIMATED) & (item >= 0)
-        passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
-        nodes = self._waiting.lazy().filter(pl.col("phase").is_in(WAITS)).group_by("call")
-        waited = nodes.agg(waited=passed, wait_log=pl.col("log").sum()).collect()
-        shares = looked_up(self._items[["call", "log", "duration_us"]], waited, "call").fill_null(
-            0.0
-        )
-        of_waits = shares["wait_log"] / shares["waited"]
-        others = (shares["log"] - shares["wait_log"]) / (shares["duration_us"] - shares["waited"])
-        for which, share in ((waits, of_waits), (~waits, others)):
+        for which, share in zip((waits, ~waits), _log_shares(self._of), strict=True):
             here = estimated & which
-            log[here] = share.fill_nan(0.0).clip(0.0, 1.0).to_numpy()[item[here]] * wall[here]
+            log[here] = share[self._first_item + item[here]] * wall[here]
         log[names == "logging"] = wall[names == "logging"]
         return _within(log, wall, phase)
 
@@ -370,6 +318,103 @@ class _Thread:
         marks = both.sort("begin", "at").collect()
         time, at = marks["begin"].to_numpy(), np.maximum.accumulate(marks["at"].to_numpy())
         return np.interp(times, time, at, left=0).astype(np.int64) // PLACES
+
+
+class _NoLoop(NamedTuple):
+    """What is of no loop: full names of functions whose calls are first ones; lines of these calls
+    and of first elements; lines of calls of functions that are called repeatedly, which are; and
+    lines of what saves.
+    """
+
+    names: pl.Series
+    first: pl.Series
+    again: pl.Series
+    saved: pl.Series
+
+
+@once
+def _of_no_loop(of: Evidence) -> _NoLoop:
+    remade = remade_models(of).filter("later")["name"]
+    names = of.python_functions.filter(traces=1)["name"]
+    names = only(names.to_frame(), ~is_among(names, remade))["name"]
+    turns = of.calls.drop_nulls("python_function").sort("begin_at")
+    turns = turns.with_columns(turn=pl.col("name").rle_id().over("python_function"))
+    back = turns.filter(pl.col("turn").n_unique().over("name") > 1)["name"]
+    names = pl.concat([names, back])
+    called = of.calls.lazy().filter(pl.col("name").is_in(names.implode()))
+    made_by = called.join(
+        of.instantiations.spans.lazy().select("thread", name="function", made_at="at"),
+        on=["name", "thread"],
+    ).filter(pl.col("made_at").is_between("begin_at", "at"))
+    earliest = called.filter(pl.col("name").is_first_distinct())
+    first = pl.concat([earliest.select("at"), made_by.select("at")]).collect()["at"]
+    # Each replica has an iterator, whose first element is waited for while buffers are filled.
+    is_first = pl.struct("op", "device").is_first_distinct()
+    fills = of.eager.filter(pl.col("op").str.contains(NEXT) & is_first)
+    again = of.calls.filter(pl.len().over("name") >= LEAST)["at"]
+    return _NoLoop(names, pl.concat([first, fills["at"]]), again, of.asked_by(SAVING))
+
+
+@once
+def _waiting_nodes(of: Evidence) -> pl.DataFrame:
+    """Nodes of calls that wait for data or other processes, and what else runs meanwhile.
+
+    thread (that called), phase, begin, end, call, log (µs, of nodes that wait).
+    """
+    frame, definitions = of.executions.frame, of.executions.runs.definitions
+    wait = wait_of(pl.col("kernel"), pl.col("attributes")).alias("phase")
+    phases = definitions.select(wait).to_series()
+    waits = where(phases.is_not_null())
+    row = where(is_among(frame["definition"], waits))
+    names = ["call", "time", "end_time", "definition"]
+    waiting = rows(frame[names], row)
+    work = rows(of.costs.of_executions["work_us"], row)
+    log = (waiting["end_time"] - waiting["time"] - work).alias("log")
+    waiting = waiting.hstack([log, rows(phases, waiting["definition"])])
+    calls = spans_by_thread(of).select("call", "thread", of="phase").drop_nulls()
+    waiting = looked_up(waiting, calls, "call").drop_nulls("of")
+    within = waiting.group_by("call", "of", "thread").agg(
+        since=pl.col("time").min(), until=pl.col("end_time").max()
+    )
+    # The row of `within` of each call, -1: none; and behind them that of no call.
+    count = of.executions.dispatches.calls.height + 1
+    place = first_with(within["call"].to_numpy(), count)
+    place = place[frame["call"].fill_null(count - 1).to_numpy()]
+    since, until = (rows(within[name], place) for name in ("since", "until"))
+    node = frame["definition"]
+    there = node.is_not_null() & ~is_among(node, waits)
+    there = holds(there & (frame["time"] < until) & (frame["end_time"] > since))
+    beside = only(frame[names[:3]], there)
+    beside = beside.hstack(rows(within[["of", "thread"]], place[there.to_numpy()]))
+    busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
+    shown = {"begin": "time", "end": "end_time", "call": "call"}
+    return pl.concat(
+        [
+            waiting.select("thread", "log", "phase", **shown),
+            beside.select("thread", log=pl.lit(None, pl.Float64), phase=busy, **shown),
+        ],
+        how="vertical_relaxed",
+    )
+
+
+@once
+def _log_shares(of: Evidence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each row of `spans_by_thread` the share of the log in its waits, and in the rest of it."""
+    passed = (pl.col("end") - pl.col("begin")).sum().cast(pl.Float64)
+    nodes = _waiting_nodes(of).lazy().filter(pl.col("phase").is_in(WAITS)).group_by("call")
+    waited = nodes.agg(waited=passed, wait_log=pl.col("log").sum()).collect()
+    items = spans_by_thread(of)[["call", "log", "duration_us"]]
+    items = looked_up(items, waited, "call").fill_null(0.0)
+    of_waits = items["wait_log"] / items["waited"]
+    others = (items["log"] - items["wait_log"]) / (items["duration_us"] - items["waited"])
+    of_waits, others = (share.fill_nan(0.0).clip(0.0, 1.0) for share in (of_waits, others))
+    return of_waits.to_numpy(), others.to_numpy()
+
+
+@once
+def _calls_of_program(of: Evidence) -> pl.Series:
+    """The lines of calls of functions that are not TensorFlow's own."""
+    return of.calls.filter(pl.col("made_by").is_null())["at"].sort()
 
 
 _NAMES = [_WITHIN.get(name, name) for name in _ORDER]
