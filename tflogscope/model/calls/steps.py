@@ -285,19 +285,28 @@ def _each_once(
 ) -> tuple[Integers, Integers]:
     """Choose among pairs of a step, which begins `at`, and a run with its `end`, each one once.
 
-    Of the runs around a step the one that ends first is taken; where two steps want one run, the
-    step that began first gets it and the other one chooses again.
+    In the order in which they began, each step takes the run that ends first of those around it
+    that are left: so as many have one as can have. Here all ask at once, and a run goes on to a
+    step that began earlier; the other one asks again.
     """
-    left = np.lexsort((run, end[run], step))
-    matched = [left[:0]]
-    while len(left):  # as many rounds as there are calls open at once
-        wanted = left[begins(step[left])]
-        wanted = wanted[np.lexsort((step[wanted], at[step[wanted]]))]
-        taken = wanted[np.unique(run[wanted], return_index=True)[1]]
-        matched.append(taken)
-        left = left[~np.isin(step[left], step[taken]) & ~np.isin(run[left], run[taken])]
-    pairs = np.concatenate(matched)
-    return step[pairs], run[pairs]
+    pairs = np.lexsort((run, end[run], step))
+    step, run = step[pairs], run[pairs]
+    asked = np.flatnonzero(begins(step))  # of each step the next pair that it asks for
+    stop = np.append(asked[1:], len(step))
+    number = np.cumsum(begins(step)) - 1
+    holds_run = np.full(len(end), -1)  # the pair that has each run
+    asking = np.arange(len(asked))
+    while len(asking):  # as many rounds as there are calls open at once
+        held = np.unique(holds_run[run[asked[asking]]])
+        both = np.append(asked[asking], held[held >= 0])
+        both = both[np.lexsort((step[both], at[step[both]], run[both]))]
+        first = begins(run[both])
+        holds_run[run[both[first]]] = both[first]
+        asking = number[both[~first]]
+        asked[asking] += 1
+        asking = asking[asked[asking] < stop[asking]]
+    kept = holds_run[holds_run >= 0]
+    return step[kept], run[kept]
 
 
 def _by_order(
