@@ -92,5 +92,7 @@ def test_an_error_is_red(printed: Print) -> None:
 def test_in_a_narrow_terminal_no_figure_of_what_ran_is_left_out(printed: Print) -> None:
     screen = printed("NO_COLOR", 60, "analyze", "keras_fit_mlp__tf2.13.1__vlog2", "--full")
     table = screen.split("Eager and graph\n")[1].split("\n\n")[0].split("\n")[2:]
-    assert [line.split()[0] for line in table[:5]] == ["eager", "eager", "graph", "graph", "graph"]
+    rows = [line.split() for line in table[:5]]
+    assert [row[0] for row in rows] == ["eager", "eager", "graph", "graph", "graph"]
+    assert [row[1][:3] for row in rows] == ["ops", "tf.", "op", "tra", "con"]
     assert "46 (3%, 3% of time)" in table[2]

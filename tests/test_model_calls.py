@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, TICK, Dialect, Log, Node, X, wrapped
 from tflogscope import Run
+from tflogscope.model.calls.steps import _each_once
 
 F, G = "__inference_f_24", "__inference_g_51"
 STEP = -7748365561995536539
@@ -444,3 +446,14 @@ def test_a_step_of_tf_data_is_of_the_function_of_equal_nodes_that_was_made_last(
     functions = [of_step(run, STEP + number) for number in range(2)]
     assert functions == [{("Dataset_map_a", None)}, {("Dataset_map_b", None)}]
     assert graph(run)["flavour"].unique().to_list() == ["dataset"]
+
+
+def test_a_step_that_began_earlier_takes_a_run_from_a_later_one() -> None:
+    """The last step has another run around it, and the one before has none."""
+    step, run = _each_once(
+        step=np.array([0, 1, 1, 2, 2]),
+        run=np.array([0, 0, 1, 1, 2]),
+        at=np.array([1, 2, 3]),
+        end=np.array([10, 20, 30]),
+    )
+    assert sorted(zip(step.tolist(), run.tolist(), strict=True)) == [(0, 0), (1, 1), (2, 2)]
