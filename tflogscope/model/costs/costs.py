@@ -256,10 +256,7 @@ class Costs:
         return nodes[["definition", "runs", "calls"]].hstack(pace)
 
     def _of_nodes(self, price: Price) -> tuple[np.ndarray, np.ndarray]:
-        """work_us and steady_us of the runs of nodes; NaN where a node runs a function.
-
-        In NumPy: frames of as many rows as the log has nodes took half the memory of `analyze`.
-        """
+        """work_us and steady_us of the runs of nodes; NaN where a node runs a function."""
         runs, taking = self._node_runs, self._taking(price)
         definition, duration, records, least = (
             runs[name].to_numpy()

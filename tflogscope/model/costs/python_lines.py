@@ -242,7 +242,8 @@ class PythonLines:
         stack, time = self.of_executions.alias("row"), costs.known("steady_us")
         counts = (frame["status"] != "dead") & stack.is_not_null()
         ran = only(frame[["at", "signature"]].hstack([stack, time]), counts)
-        # By numbers first: texts of as many rows as the log has executions take most of its memory.
+        # By numbers first: texts of as many rows as the log has executions took a fifth of the
+        # memory of `analyze` (a recording of 2.3 GB).
         ran = ran.group_by("row", "signature").agg(
             pl.col("at").min(), us=known_sum(pl.col("steady_us")), runs=pl.len()
         )
